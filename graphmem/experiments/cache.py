@@ -1,0 +1,73 @@
+"""An embedder that keeps what it embedded in a folder, so that a bench embeds a set once."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphmem.identity import content_id
+from graphmem.types import Embedder
+
+__all__ = ["CachedEmbedder"]
+
+
+class CachedEmbedder:
+    """Another embedder's vectors, each text embedded once and kept on disk by ``save``.
+
+    Args:
+        embedder: makes the vectors that are missing; texts and questions must be embedded alike.
+        folder: made where it is missing; holds one file a model.
+    """
+
+    def __init__(self, embedder: Embedder, folder: str | Path) -> None:
+        self._embedder = embedder
+        name = re.sub(r"[^\w.-]+", "_", embedder.name)
+        self._file = Path(folder) / f"{name}.npz"
+        self._lock = threading.Lock()
+        self._rows: dict[str, NDArray[np.float32]] = {}
+        self._is_saved = True
+        if self._file.is_file():
+            with np.load(self._file) as kept:
+                self._rows = dict(zip(kept["ids"].tolist(), kept["rows"], strict=True))
+
+    @property
+    def name(self) -> str:
+        """The other embedder's."""
+        return self._embedder.name
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As the other embedder."""
+        ids = [content_id("t", text) for text in texts]
+        missing = {key: text for key, text in zip(ids, texts, strict=True) if key not in self._rows}
+        if missing:
+            rows = self._embedder.embed(list(missing.values()))
+            with self._lock:
+                self._rows.update(zip(missing, rows, strict=True))
+                self._is_saved = False
+        elif not ids:
+            return self._embedder.embed([])
+        return np.stack([self._rows[key] for key in ids])
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """As the other embedder."""
+        row: NDArray[np.float32] = self.embed([text])[0]
+        return row
+
+    def save(self) -> None:
+        """Write what is new; the file is whole or as it was."""
+        with self._lock:
+            if self._is_saved:
+                return
+            ids, rows = list(self._rows), np.stack(list(self._rows.values()))
+            self._is_saved = True
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        draft = self._file.with_suffix(f".{os.getpid()}.part")
+        with draft.open("wb") as file:
+            np.savez(file, ids=np.array(ids), rows=rows)
+        draft.replace(self._file)

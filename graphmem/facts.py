@@ -1,0 +1,299 @@
+"""Facts out of triples: rules only, no state and no clock.
+
+The store keeps *evidence*: one row for each triple that a passage gave. What it believes is
+computed from the rows, so that it depends neither on their order nor on how they were cut into
+batches, and so that taking a row away leaves what would have been without it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from graphmem.grounding import Ground, ground
+from graphmem.identity import content_id, normal_form
+from graphmem.times import earliest, latest, span
+from graphmem.types import Fact, Role, Triple
+
+__all__ = [
+    "SINGLE_VALUED",
+    "Evidence",
+    "Ground",
+    "Retirement",
+    "ground",
+    "merge",
+    "reject_reason",
+    "slot",
+    "supersede",
+]
+
+# fmt: off
+SINGLE_VALUED: frozenset[str] = frozenset({
+    "lives in", "lives at", "live in", "live at", "is living in", "is living at", "resides in",
+    "resides at", "home is", "home address is", "address is", "has address",
+    "works at", "works for", "is employed by", "employer is", "new employer", "new employer is",
+    "job is", "has job", "job title is", "has job title",
+    "is married to", "spouse is", "has spouse",
+    "name is", "age is", "has age", "birthday is", "was born on", "time zone is",
+    "phone number is", "has phone number", "email is", "has email", "email address is",
+    "has email address",
+    "favourite is", "favourite *", "favourite * is", "favourite * * is", "has favourite *",
+    "has favourite * *", "preferred * is", "has preferred *",
+    "ceo is", "has ceo", "president is", "has president", "capital is", "has capital",
+})
+# fmt: on
+"""Predicates of which a subject has one value at a time: a newer value replaces the older.
+
+Declared, never guessed: whatever is not here replaces nothing. Spelled as normal forms; ``*``
+stands for one word that does not look like a plural. ``SINGLE_VALUED | {"drives"}`` declares more.
+"""
+
+_PEOPLE = frozenset({"user", "document"})
+_NOW = frozenset({"now", "currently", "presently"})
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A triple as one passage states it: a row, from which facts are computed.
+
+    Attributes:
+        passage_id: the passage that states it.
+        subject, predicate, object: as the extractor wrote them.
+        polarity: False for a denial.
+        valid_from, valid_to: as stated; ``None`` is unknown.
+        speaker: who claims it.
+        grounded: whether both ends are in the passage (see ``ground``).
+        role: role of the passage.
+        said_at: when the passage was said (latest occurrence); ``None`` is unknown.
+        ordinal: place of the passage in its thread.
+        recorded_at: when the store learnt of it.
+        extractor: what read it.
+        thread: the passage's thread, within which ordinals compare; ``None`` is unknown.
+    """
+
+    passage_id: str
+    subject: str
+    predicate: str
+    object: str
+    polarity: bool = True
+    valid_from: str | None = None
+    valid_to: str | None = None
+    speaker: str = ""
+    grounded: bool = True
+    role: Role = "user"
+    said_at: datetime | None = None
+    ordinal: int = 0
+    recorded_at: datetime | None = None
+    extractor: str = ""
+    thread: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retirement:
+    """Why a fact is no longer live: a newer value of the same single-valued predicate.
+
+    Attributes:
+        replaced_by: id of the fact that holds now.
+        retired_at: when the store had recorded both, and so ceased to believe the older.
+        valid_to: until when the older held in the world; ``None`` is unknown.
+    """
+
+    replaced_by: str
+    retired_at: datetime
+    valid_to: str | None = None
+
+
+def reject_reason(triple: Triple) -> str:
+    """Why it can be no fact, whatever the passage says; ``""`` when it can."""
+    ends = normal_form(triple.subject), normal_form(triple.object)
+    for name, form in zip(("subject", "object"), ends, strict=True):
+        if not form:
+            return f"its {name} is empty"
+    if not normal_form(triple.predicate):
+        return "its predicate is empty"
+    if ends[0] == ends[1]:
+        return "its subject and object are one name"
+    return ""
+
+
+def merge(evidence: Sequence[Evidence]) -> Fact:
+    """The fact that the evidence of one fact id adds up to, in whatever order it came.
+
+    A fact is ``asserted`` when a person (or a document) says so in words that hold it, otherwise a
+    ``candidate``. What it shows rests on that trusted evidence alone, or on all while it is a
+    candidate: the spelling used most often (ties: the smallest), the span in which it is known to
+    hold (from the earliest stated start to the latest stated end, each as precise as stated; an end
+    before the start is unknown), the time of its first record. Its passages are those that hold it,
+    whoever speaks, or all when none does.
+
+    Args:
+        evidence: at least one row; all of them have the subject, predicate, object and polarity of
+            one fact, in normal form.
+
+    Raises:
+        ValueError: no evidence, or evidence of several facts.
+    """
+    ids = {_fact_id(row) for row in evidence}
+    if len(ids) != 1:
+        raise ValueError(f"merge takes the evidence of one fact, not of {len(ids)}")
+    trusted = _trusted(evidence)
+    shown = trusted or evidence
+    holding = [row for row in evidence if row.grounded] or evidence
+    subject = _most_used(row.subject for row in shown)
+    object_ = _most_used(row.object for row in shown)
+    valid_from = earliest(row.valid_from for row in shown)
+    return Fact(
+        id=ids.pop(),
+        subject_id=content_id("e", normal_form(subject)),
+        object_id=content_id("e", normal_form(object_)),
+        subject=subject,
+        predicate=_most_used(row.predicate for row in shown),
+        object=object_,
+        polarity=evidence[0].polarity,
+        valid_from=valid_from,
+        valid_to=latest((row.valid_to for row in shown), after=valid_from),
+        recorded_at=min((row.recorded_at for row in shown if row.recorded_at), default=None),
+        status="asserted" if trusted else "candidate",
+        passages=tuple(sorted({row.passage_id for row in holding})),
+    )
+
+
+def _fact_id(row: Evidence) -> str:
+    names = (normal_form(name) for name in (row.subject, row.predicate, row.object))
+    return content_id("f", *names, "+" if row.polarity else "-")
+
+
+def _trusted(evidence: Iterable[Evidence]) -> list[Evidence]:
+    return [row for row in evidence if row.grounded and row.role in _PEOPLE]
+
+
+def _most_used(spellings: Iterable[str]) -> str:
+    counts = Counter(" ".join(spelling.split()) for spelling in spellings)
+    return min(counts, key=lambda spelling: (-counts[spelling], spelling))
+
+
+def supersede(
+    beliefs: Iterable[tuple[Fact, Sequence[Evidence]]],
+    single_valued: Collection[str] = SINGLE_VALUED,
+) -> dict[str, Retirement]:
+    """Which facts a later value of the same single-valued predicate has replaced, by fact id.
+
+    Two facts compete when both are asserted, affirmed and recorded, have one subject and one
+    predicate in normal form (underscores are spaces, "now" and "currently" do not count), different
+    objects, and the predicate is declared single-valued. The time of a fact is that of its latest
+    statement: when it began, where that is stated, or else when it was said (or ended, if earlier).
+    A fact is replaced by the latest of those that are later than it. With equal times, or
+    with none on both, the later in one thread is later; where the order is not known both stay. A
+    fact that is known to have ended before the other began contradicts nothing, and stays.
+
+    Taking the newer fact away brings the older back: nothing but the rows counts.
+
+    Args:
+        beliefs: facts as ``merge`` made them, each with its evidence; facts of many subjects and
+            predicates may be mixed.
+        single_valued: predicates that have one value at a time; see ``SINGLE_VALUED``.
+    """
+    slots: dict[str, list[_Claim]] = {}
+    for fact, evidence in beliefs:
+        filled = slot(fact, single_valued)
+        if filled and fact.status in ("asserted", "verified") and fact.recorded_at:
+            slots.setdefault(filled, []).append(_Claim.of(fact, evidence))
+    return {
+        loser.fact.id: _retirement(loser.fact, winner.fact)
+        for claims in slots.values()
+        for loser in claims
+        if (winner := _winner(loser, claims))
+    }
+
+
+def slot(fact: Fact, single_valued: Collection[str] = SINGLE_VALUED) -> str | None:
+    """What the fact is a value of: an id of subject and predicate, where one value is possible.
+
+    Facts of one slot compete (see ``supersede``); ``None`` for denials and any other predicate.
+    """
+    predicate = _relation(fact.predicate)
+    if not fact.polarity or not _matcher(frozenset(single_valued)).fullmatch(predicate):
+        return None
+    return content_id("s", normal_form(fact.subject), predicate)
+
+
+@lru_cache(maxsize=16)
+def _matcher(single_valued: frozenset[str]) -> re.Pattern[str]:
+    patterns = sorted(map(_relation, single_valued))
+    return re.compile("|".join(re.escape(item).replace(r"\*", r"\S*[^\Ws]") for item in patterns))
+
+
+def _relation(predicate: str) -> str:
+    """The predicate as it is compared here: one spelling for what does not change its meaning."""
+    spelled = " * ".join(map(normal_form, predicate.replace("_", " ").split("*")))
+    kept = [word for word in spelled.split() if word not in _NOW]
+    return " ".join(kept).replace("favourite", "favorite")
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A fact that fills a slot, and what places it in time.
+
+    Attributes:
+        fact: the fact.
+        time: of its latest statement; None is unknown.
+        places: the last ordinal in each thread that states it at that time.
+    """
+
+    fact: Fact
+    time: datetime | None
+    places: dict[str, int]
+
+    @classmethod
+    def of(cls, fact: Fact, evidence: Sequence[Evidence]) -> _Claim:
+        times = [(_time(row), row) for row in _trusted(evidence)]
+        last = max((time for time, _ in times if time), default=None)
+        places: dict[str, int] = {}
+        for time, row in times:
+            if time == last and row.thread is not None:
+                places[row.thread] = max(row.ordinal, places.get(row.thread, row.ordinal))
+        return cls(fact, last, places)
+
+    def is_after(self, other: _Claim) -> bool:
+        """Whether it is known to be the later of the two."""
+        if self.time != other.time:
+            return bool(self.time and other.time and self.time > other.time)
+        common = self.places.keys() & other.places.keys()
+        return bool(common) and all(self.places[key] > other.places[key] for key in common)
+
+    def replaces(self, other: _Claim) -> bool:
+        """Whether the other is an older value, and not one that had ended by then."""
+        if self.fact.object_id == other.fact.object_id or not self.is_after(other):
+            return False
+        ended = span(other.fact.valid_to)
+        return not (ended and self.time and ended[1] < self.time)
+
+
+def _time(row: Evidence) -> datetime | None:
+    """Where in time a statement stands.
+
+    Said to begin later: then. Said to have begun: at the latest moment that fits, for "in March",
+    said in mid-March, may be yesterday. Otherwise when it was said, or ended, if that is earlier.
+    """
+    began, ended, said = span(row.valid_from), span(row.valid_to), row.said_at
+    if began:
+        return began[0] if said is None or began[0] > said else min(began[1], said)
+    if ended:
+        return min(ended[1], said) if said else ended[1]
+    return said
+
+
+def _winner(loser: _Claim, claims: Sequence[_Claim]) -> _Claim | None:
+    """What replaces a claim: the latest of all; ties by id."""
+    later = [claim for claim in claims if claim.replaces(loser)]
+    latest_of_all = [claim for claim in later if not any(o.is_after(claim) for o in claims)]
+    return min(latest_of_all, key=lambda claim: claim.fact.id, default=None)
+
+
+def _retirement(loser: Fact, winner: Fact) -> Retirement:
+    recorded = [fact.recorded_at for fact in (loser, winner) if fact.recorded_at]
+    return Retirement(winner.id, max(recorded), loser.valid_to or winner.valid_from)

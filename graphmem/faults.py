@@ -1,0 +1,72 @@
+"""Swallowed faults: every one is counted, logged, and shown to whoever listens.
+
+A memory must not break its agent, so the block and the worker go on after a fault. They may do so
+only through here.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Fault", "FaultKind", "Faults"]
+
+logger = logging.getLogger("graphmem")
+
+FaultKind = Literal["input", "recall", "storage", "extraction", "embedding"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that went wrong and was survived.
+
+    Attributes:
+        kind: the stage that failed.
+        error: the exception.
+        consequence: what it means for the user, as a sentence.
+    """
+
+    kind: FaultKind
+    error: BaseException
+    consequence: str
+
+
+class Faults:
+    """Counts faults by kind, remembers the newest, and passes each to the listeners."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+        self._last = ""
+        self._listeners: list[Callable[[Fault], None]] = []
+
+    def listen(self, listener: Callable[[Fault], None]) -> None:
+        """Call ``listener`` with every later fault, from the thread in which it happened."""
+        self._listeners.append(listener)
+
+    def record(self, kind: FaultKind, error: BaseException, consequence: str) -> None:
+        """Count and log a fault, and tell the listeners."""
+        message = f"{type(error).__name__}: {error}"
+        with self._lock:
+            self._counts[kind] += 1
+            self._last = message
+        logger.warning("%s fault, %s (%s)", kind, consequence, message)
+        for listener in self._listeners:
+            try:
+                listener(Fault(kind, error, consequence))
+            except Exception:  # a listener's own fault must not become the agent's
+                logger.exception("a fault listener failed")
+
+    def counts(self) -> dict[str, int]:
+        """Number of faults so far, by kind."""
+        with self._lock:
+            return dict(self._counts)
+
+    @property
+    def last(self) -> str:
+        """The newest fault in words, or ``""``."""
+        return self._last

@@ -1,0 +1,120 @@
+"""Normal forms and content ids: the only place that hashes.
+
+Two spellings are the same name when their normal forms are equal. The normal form folds what a
+reader would not notice (case, width, invisible characters, spacing, the quotes around a name) and
+keeps what carries meaning: accents, signs, decimals, every script. ``3.10`` and ``3.1`` stay apart,
+so do ``Anna`` and ``Hanna``, ``-5`` and ``5``, ``C`` and ``C++``, ``A*`` and ``A``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+
+__all__ = ["clean_text", "content_id", "normal_form"]
+
+# What no reader sees: control and format characters (zero-width space, joiners, direction marks,
+# BOM, soft hyphen), blank fillers, variation selectors, tags. The joiners carry meaning in some
+# scripts' spelling, not in a name's identity.
+_INVISIBLE = re.compile(
+    "[\x01-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U000e0000-\U000e0fff]"
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SPACE = re.compile(r"\s+")
+_LOOKALIKE = str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201a\u201b\u02bb\u02bc\u2032", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"')
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212", "-")
+)
+# What may stand around a name and is none of it.
+_LOOSE = " ,;:!?\u3002\u3001\uff0c"
+_QUOTE = "\"'"
+_EMPHASIS = "*_`"
+_OPENING = "([{<\u00ab\u300c\u300e\u300a"
+_CLOSING = ")]}>\u00bb\u300d\u300f\u300b"
+_PARTNER = dict(zip(_OPENING + _CLOSING, _CLOSING + _OPENING, strict=True))
+_SIGNS = "<>"  # no brackets without their partner: <3
+_BRACKET = re.compile(f"[{re.escape(_OPENING + _CLOSING)}]")
+
+
+def clean_text(text: str) -> str:
+    """The text as it can be stored anywhere: valid Unicode without NUL.
+
+    Surrogate pairs are joined into the character they stand for; a lone surrogate or a NUL becomes
+    U+FFFD, so that the damage stays visible and the length of the text does not change its meaning.
+    """
+    if "\x00" in text:
+        text = text.replace("\x00", "\ufffd")
+    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def normal_form(name: str) -> str:
+    """The form under which names, predicates and values are compared; may be empty.
+
+    NFKC, case folded, invisible characters dropped, typographic quotes and dashes made plain, white
+    space collapsed, surrounding punctuation stripped. Idempotent.
+    """
+    text = clean_text(name)
+    text = _INVISIBLE.sub("", text).casefold() if text.isascii() else _folded(text)
+    text = _SPACE.sub(" ", text)
+    while True:
+        core = _core(text)
+        if core == text:
+            return text
+        text = core
+
+
+def _folded(text: str) -> str:
+    text = unicodedata.normalize("NFKC", text)
+    text = _INVISIBLE.sub("", text).translate(_LOOKALIKE).casefold()
+    return unicodedata.normalize("NFKC", text).translate(_LOOKALIKE)
+
+
+def _core(text: str) -> str:
+    """The text without what may stand around a name.
+
+    Brackets and emphasis go where they enclose it (or lack their partner), a closing quote unless
+    it is a measure (5'), closing full stops unless it holds others (U.S., 3.1.).
+    """
+    start, end = 0, len(text)
+    brackets = set(_BRACKET.findall(text))
+    alone = {mark for mark in brackets if mark not in _SIGNS and _PARTNER[mark] not in brackets}
+    while start < end:
+        first, last = text[start], text[end - 1]
+        if first in _LOOSE or first in _QUOTE or first in alone:
+            start += 1
+        elif last in _LOOSE or last in alone or (last in _QUOTE and not text[end - 2].isdigit()):
+            end -= 1
+        elif end - start > 1 and _encloses(text, first, last):
+            start, end = start + 1, end - 1
+        elif last == "." and "." not in text[start:end].rstrip("."):
+            end = start + len(text[start:end].rstrip("."))
+        else:
+            break
+    return text[start:end]
+
+
+def _encloses(text: str, first: str, last: str) -> bool:
+    if first == last:
+        return first in _EMPHASIS
+    return (
+        first in _OPENING and _PARTNER[first] == last and text.count(first) == text.count(last) == 1
+    )
+
+
+def content_id(kind: str, *parts: str) -> str:
+    """A stable id: ``kind-`` and 32 hexadecimal digits of SHA-256 over the parts.
+
+    Parts are length-prefixed, so ``("ab", "c")`` and ``("a", "bc")`` differ.
+    """
+    digest = hashlib.sha256()
+    for part in (kind, *parts):
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big"))
+        digest.update(data)
+    return f"{kind}-{digest.hexdigest()[:32]}"

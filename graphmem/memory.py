@@ -1,0 +1,441 @@
+"""``GraphMemory``: the engine without a framework. It wires the stages together and holds no rules.
+
+``remember`` admits messages (``passages``), stores them durably (``store``) and wakes the
+``worker``; the worker extracts and embeds; ``recall`` brings the scope's ``index`` up to date from
+the store's log and ranks (``recall``).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from graphmem import embedding, passages
+from graphmem.errors import EmbedderMismatch, InvalidInput, MissingDependency
+from graphmem.faults import Faults
+from graphmem.identity import clean_text
+from graphmem.index import Index
+from graphmem.progress import progress_bar
+from graphmem.recall import RecallSettings, recall
+from graphmem.store import Store
+from graphmem.types import (
+    Embedder,
+    Entity,
+    Extractor,
+    Fact,
+    Message,
+    Passage,
+    Recall,
+    Receipt,
+    Role,
+    Scope,
+    Stats,
+    Status,
+    Usage,
+)
+from graphmem.worker import Worker
+
+if TYPE_CHECKING:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.llms import LLM
+
+__all__ = ["DEFAULT_SCOPE", "GraphMemory"]
+
+DEFAULT_SCOPE = "default"
+# Indexes of this many scopes stay in memory; the least recently recalled one is rebuilt on demand.
+MAX_OPEN_SCOPES = 64
+MAX_TOP_K = 1000
+
+
+class GraphMemory:
+    """Long-term memory on a knowledge graph: remember text, recall passages.
+
+    Safe to use from several threads. Several memories on one store, in one process or in many, see
+    each other's writes.
+
+    Args:
+        store: where rows live; closed with the memory.
+        embedder: makes vectors.
+        extractor: makes triples; ``None`` leaves passages pending and recall without a graph.
+        scope: whose memory is meant where a call names none.
+        settings: the constants of recall.
+        workers: how many extractions run at a time.
+
+    Most users call ``GraphMemory.open`` instead.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        extractor: Extractor | None = None,
+        *,
+        scope: Scope | str = DEFAULT_SCOPE,
+        settings: RecallSettings | None = None,
+        workers: int = 2,
+    ) -> None:
+        self.scope = Scope.of(scope)
+        self.faults = Faults()
+        self.settings = settings or RecallSettings()
+        self._store = store
+        self._embedder = embedder
+        self._extractor = extractor
+        self._worker = Worker(store, embedder, extractor, self.faults, threads=workers)
+        self._indexes: OrderedDict[Scope, _OpenIndex] = OrderedDict()
+        self._indexes_lock = threading.Lock()
+        self._is_closed = False
+        # Work that an earlier process left on disk goes on now.
+        self._worker.notify()
+
+    @classmethod
+    def open(
+        cls,
+        uri: str | Path,
+        *,
+        scope: Scope | str = DEFAULT_SCOPE,
+        embed_model: Embedder | BaseEmbedding | str | Path | None = None,
+        extractor: Extractor | None = None,
+        llm: LLM | None = None,
+        settings: RecallSettings | None = None,
+        workers: int = 2,
+    ) -> GraphMemory:
+        """Open or create a memory.
+
+        Args:
+            uri: ``"sqlite:///memory.db"`` (or a plain path), as in SQLAlchemy.
+            scope: whose memory is meant where a call names none.
+            embed_model: an ``Embedder``, any LlamaIndex ``BaseEmbedding``, or a folder with a
+                MiniLM-shaped ONNX model; ``None`` is the bundled model of the extra ``local``.
+            extractor: reads triples; ``None`` is the offline English rules, where installed.
+            llm: any LlamaIndex ``LLM``, to read triples with instead.
+            settings: the constants of recall.
+            workers: how many extractions run at a time.
+
+        Raises:
+            MissingDependency: no embedding model was given and none is installed.
+            StoreError: the store cannot be opened (see ``graphmem.errors``).
+            EmbedderMismatch: the store holds another model's vectors.
+        """
+        if extractor is not None and llm is not None:
+            raise InvalidInput("pass either extractor= or llm=, not both")
+        scope = Scope.of(scope)
+        embedder = embedding.resolve(embed_model)
+        reader = extractor if extractor is not None else _default_extractor(llm)
+        store = Store.open(str(uri))
+        try:
+            store.check_model(embedder.name, getattr(embedder, "dims", None))
+            return cls(store, embedder, reader, scope=scope, settings=settings, workers=workers)
+        except BaseException:
+            store.close()
+            raise
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def remember(
+        self,
+        content: str | Message | Iterable[str | Message],
+        *,
+        scope: Scope | str | None = None,
+        session: str | None = None,
+        said_at: datetime | None = None,
+        speaker: str | None = None,
+        role: Role | None = None,
+        title: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Receipt:
+        """Store text. It is on disk when this returns; facts and vectors follow.
+
+        Args:
+            content: text, a message, or several in the order in which they were said.
+            scope: whose memory; the memory's own where omitted.
+            session: the conversation they belong to. Messages of one session are each other's
+                context. A single text without a session stands alone.
+            said_at: when it was said, with a time zone. This and the rest are for plain text;
+                a ``Message`` brings its own.
+            speaker: who said it; the scope's user where omitted.
+            role: in the protocol's sense.
+            title: makes it a document, split into passages in order.
+            metadata: JSON-able values to get back with the passage.
+
+        Returns:
+            What was stored, what was known already, and what is no memory and why.
+
+        Raises:
+            InvalidInput: a wrong type, a naive time, an unknown role. Nothing is stored.
+            StoreError: the disk refused. Nothing is stored.
+        """
+        owner = self._scope(scope)
+        given = {"said_at": said_at, "speaker": speaker, "role": role, "title": title}
+        given |= {"metadata": metadata}
+        options = {name: value for name, value in given.items() if value is not None}
+        if title is not None:
+            options.setdefault("role", "document")
+        if session is not None and not isinstance(session, str):
+            raise InvalidInput(f"session must be a string, not {type(session).__name__}")
+        is_single = isinstance(content, (str, Message))
+        items = [_message(item, options) for item in ([content] if is_single else _items(content))]
+        if session is None and not is_single:
+            session = ""
+        admitted: list[Message] = []
+        dropped: list[tuple[str, str]] = []
+        for item in items:
+            message, reason = passages.admit(item, owner.user)
+            if reason:
+                dropped.append((item.text[:80] if isinstance(item.text, str) else "", reason))
+            else:
+                admitted.append(message)
+        if not admitted:
+            return Receipt(owner, dropped=tuple(dropped))
+        session = None if session is None else clean_text(session)
+        receipt = self._store.put(owner, admitted, session=session, now=_now())
+        if receipt.stored:
+            self._worker.notify()
+        return replace(receipt, dropped=(*dropped, *receipt.dropped))
+
+    def forget(
+        self,
+        scope: Scope | str | None = None,
+        *,
+        passage: str | None = None,
+        message: str | None = None,
+        session: str | None = None,
+        everything: bool = False,
+        reason: str = "",
+    ) -> Receipt:
+        """Erase a passage, a message, a session, or everything in a scope.
+
+        What only the forgotten text carried (facts, entities, vectors, index entries, the words in
+        the file) goes with it; what a live passage states as well stays.
+
+        Raises:
+            InvalidInput: not exactly one of the four was named.
+            NotFound: there is no such passage, message or session in this scope.
+        """
+        named = [passage is not None, message is not None, session is not None, everything]
+        if sum(named) != 1:
+            raise InvalidInput("name exactly one of passage=, message=, session=, everything=True")
+        receipt = self._store.forget(
+            self._scope(scope),
+            passages=(passage,) if passage is not None else (),
+            messages=(message,) if message is not None else (),
+            session=session,
+            everything=everything,
+            reason=reason,
+            now=_now(),
+        )
+        self._worker.notify()
+        return receipt
+
+    def drain(
+        self,
+        timeout: float | None = None,
+        *,
+        progress: bool | Callable[[int, int], None] = False,
+    ) -> int:
+        """Wait for extraction and embedding, and return how many items are left (0: all done).
+
+        Items that failed before are tried again now. Returns early when the work keeps failing;
+        ``stats().last_error`` says why.
+
+        Args:
+            timeout: seconds; ``None`` waits as long as there is progress.
+            progress: True shows a progress bar; a function is called with (done, total).
+        """
+        if callable(progress):
+            return self._worker.drain(timeout, progress)
+        if not progress:
+            return self._worker.drain(timeout)
+        with progress_bar("reading") as advance:
+            return self._worker.drain(timeout, advance)
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        query: str,
+        *,
+        scope: Scope | str | None = None,
+        top_k: int = 5,
+        session: str | None = None,
+    ) -> Recall:
+        """The passages that answer a question, best first. No model is called but the embedder.
+
+        Args:
+            query: the question, as a person would ask it.
+            scope: whose memory; the memory's own where omitted.
+            top_k: how many passages at most, 1 to 1000.
+            session: only passages of this conversation.
+
+        Raises:
+            InvalidInput: a wrong type, or ``top_k`` out of range.
+            EmbedderMismatch: the embedder's vectors do not fit the store's.
+        """
+        owner = self._scope(scope)
+        if not isinstance(query, str):
+            raise InvalidInput(f"query must be a string, not {type(query).__name__}")
+        if not isinstance(top_k, int) or isinstance(top_k, bool) or not 1 <= top_k <= MAX_TOP_K:
+            raise InvalidInput(f"top_k must be a whole number from 1 to {MAX_TOP_K}, not {top_k!r}")
+        query = clean_text(query)
+        started = time.perf_counter()
+        vector = self._query_vector(query)
+        embedded = time.perf_counter()
+        open_index = self._open_index(owner)
+        with open_index.lock:
+            seq = open_index.index.seq
+            if self._store.seq(owner) != seq:
+                changes = self._store.changes(owner, after=seq or None)
+                open_index.index.update(changes)
+            updated = time.perf_counter()
+            found = recall(
+                open_index.index,
+                query,
+                vector,
+                scope=owner,
+                top_k=top_k,
+                settings=self.settings,
+                session=session,
+            )
+        timings = {"embed": (embedded - started) * 1e3, "update": (updated - embedded) * 1e3}
+        timings |= found.timings
+        timings["total"] = (time.perf_counter() - started) * 1e3
+        return replace(found, timings=timings)
+
+    def facts(
+        self,
+        scope: Scope | str | None = None,
+        *,
+        subject: str | None = None,
+        status: Status | None = None,
+        passage: str | None = None,
+    ) -> list[Fact]:
+        """Facts of a scope, by id, of every status unless one is named."""
+        owner = self._scope(scope)
+        return self._store.facts(owner, subject=subject, status=status, passage=passage)
+
+    def entities(self, scope: Scope | str | None = None) -> list[Entity]:
+        """Entities of a scope, by name."""
+        return self._store.entities(self._scope(scope))
+
+    def passages(
+        self, scope: Scope | str | None = None, *, session: str | None = None
+    ) -> list[Passage]:
+        """Passages of a scope in the order in which they were said."""
+        return self._store.passages(self._scope(scope), session=session)
+
+    def forget_seq(self, scope: Scope | str | None = None) -> int:
+        """Grows with every forget in a scope: what was derived under an older one is stale."""
+        return self._store.forget_seq(self._scope(scope))
+
+    def stats(self, scope: Scope | str | None = None) -> Stats:
+        """Counts of a scope, or of the whole store, and of this process's work on it."""
+        counts = self._store.stats(None if scope is None else Scope.of(scope))
+        return replace(
+            counts,
+            usage=getattr(self._extractor, "usage", Usage()),
+            faults=self.faults.counts(),
+            last_error=self.faults.last or counts.last_error,
+        )
+
+    # -- life ------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Stop the worker and let go of the store. Unfinished work stays queued on disk."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._worker.stop()
+        self._store.close()
+
+    def __enter__(self) -> GraphMemory:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"GraphMemory({self._store.uri!r}, scope={str(self.scope)!r})"
+
+    # -- parts -----------------------------------------------------------------------------------
+
+    def _scope(self, scope: Scope | str | None) -> Scope:
+        if self._is_closed:
+            raise InvalidInput("this memory is closed; open it again with GraphMemory.open(uri)")
+        return self.scope if scope is None else Scope.of(scope)
+
+    def _query_vector(self, query: str) -> Any:
+        """The question's vector, or None where there is none to be had: words still work."""
+        if not query.strip():
+            return None
+        try:
+            return self._embedder.embed_query(query)
+        except EmbedderMismatch:
+            raise
+        except Exception as error:
+            self.faults.record("embedding", error, "recall goes by words alone")
+            return None
+
+    def _open_index(self, scope: Scope) -> _OpenIndex:
+        with self._indexes_lock:
+            found = self._indexes.pop(scope, None) or _OpenIndex(self.settings)
+            self._indexes[scope] = found
+            while len(self._indexes) > MAX_OPEN_SCOPES:
+                self._indexes.popitem(last=False)
+            return found
+
+
+class _OpenIndex:
+    """A scope's index and the lock under which it is brought up to date and read."""
+
+    def __init__(self, settings: RecallSettings) -> None:
+        self.lock = threading.Lock()
+        self.index = Index(settings)
+
+
+def _default_extractor(llm: LLM | None) -> Extractor | None:
+    if llm is not None:
+        from graphmem.extractors.llm import LLMExtractor
+
+        return LLMExtractor(llm)
+    from graphmem.extractors.rules import RulesExtractor
+
+    try:
+        return RulesExtractor()
+    except MissingDependency:
+        return None  # recall by words and vectors needs no triples
+
+
+def _items(content: Iterable[str | Message]) -> Sequence[str | Message]:
+    try:
+        return list(content)
+    except TypeError:
+        raise InvalidInput(
+            f"remember takes text, a Message, or several; not {type(content).__name__}"
+        ) from None
+
+
+def _message(item: str | Message, options: Mapping[str, Any]) -> Message:
+    if isinstance(item, Message):
+        if options:
+            raise InvalidInput(
+                f"{', '.join(sorted(options))} go into the Message itself, or with plain text"
+            )
+        return item
+    if isinstance(item, str):
+        return Message(item, **options)
+    raise InvalidInput(f"remember takes text, a Message, or several; got {type(item).__name__}")
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)

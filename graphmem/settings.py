@@ -1,0 +1,97 @@
+"""The constants of indexing and recall, each with what it trades."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["RecallSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSettings:
+    """The constants of indexing and recall, tuned on documents and chats together.
+
+    They lie on plateaus: a tenth up or down moves no data set by more than a question or two. The
+    first seven shape the index and hold from when it is made; the others may differ by recall.
+
+    Attributes:
+        hub_share: a speaker of at least this share of the spoken passages is a hub: the name says
+            nothing about a passage, so it leaves words, question vector, seeds and walk.
+        window: offset within a thread → how much a neighbour's words and vector count for a
+            passage: a message is understood by what stands around it.
+        about_weight: weight of the mention edge to an entity that the passage is about; others
+            weigh 1.
+        synonym_cosine: entities at least this similar are joined by an edge of that weight.
+        synonyms_kept: an entity keeps this many synonym edges at most, the nearest.
+        longest_name: words of the longest name that is looked for in texts.
+        common_name: a name in more passages than this links none: it would link all.
+        bm25_k1: how soon a repeated word stops counting; higher is later.
+        bm25_b: how much long passages are held back, 0 to 1.
+        meaning_weight: the windowed cosine in h, beside the covered share of the question.
+        fact_weight: the best cosine of a fact of the passage in h.
+        speaker_weight: in h, for the speaker that the question names. Above 0.15 it breaks
+            questions that name the wrong person.
+        date_weight: in h, for being said near a date that the question names.
+        date_scale: days in which that nearness falls to 1/e.
+        personal_weight: in h, for words of the first person: people tell about themselves.
+        question_weight: in h, taken from messages that ask.
+        time_weight: in h, for a word of time where the question asks when.
+        least_covered: facts from a smaller share of the passages than this are no graph to rely on.
+        fact_prior: the passage's h in a fact's score, beside its cosine.
+        seed_k: number of seed facts. More than five bring in wrong ones.
+        name_weight: reset weight of an entity that the question names, where a seed fact's is its
+            score, 0 to 1.
+        passage_weight, passage_power, passage_k: reset weight of the best passages,
+            ``passage_weight * h ** passage_power`` for the ``passage_k`` best.
+        damping: probability of going on in PageRank; 0.5 stays near the seeds.
+        steps: power steps of PageRank.
+        walk_half: y at which the walk's score z = (1 + half) y / (y + half) is halfway up: the
+            lower, the more alike the best passages are to each other.
+        first_hops: passages that the bridge starts from.
+        bridge_weight: the bridge beside z.
+        about_bonus: link bonus where one passage is about what the other names.
+        later_among, later_alike, later_as_good: see ``succession.lift_later``.
+    """
+
+    hub_share: float = 0.1
+    window: tuple[tuple[int, float], ...] = (
+        (-4, 0.1),
+        (-3, 0.1),
+        (-2, 0.4),
+        (-1, 0.5),
+        (0, 1.0),
+        (1, 0.3),
+        (2, 0.2),
+        (4, 0.1),
+    )
+    about_weight: float = 5.0
+    synonym_cosine: float = 0.8
+    synonyms_kept: int = 100
+    longest_name: int = 8
+    common_name: int = 100
+    bm25_k1: float = 1.2
+    bm25_b: float = 0.75
+    meaning_weight: float = 0.7
+    fact_weight: float = 0.5
+    speaker_weight: float = 0.1
+    date_weight: float = 0.25
+    date_scale: float = 15.0
+    personal_weight: float = 0.06
+    question_weight: float = 0.08
+    time_weight: float = 0.1
+    least_covered: float = 0.15
+    fact_prior: float = 1.5
+    seed_k: int = 4
+    name_weight: float = 0.3
+    passage_weight: float = 0.2
+    passage_power: float = 6.0
+    passage_k: int = 100
+    damping: float = 0.5
+    steps: int = 10
+    walk_half: float = 0.2
+    first_hops: int = 10
+    bridge_weight: float = 0.5
+    about_bonus: float = 0.5
+    later_among: int = 10
+    later_alike: float = 0.7
+    later_as_good: float = 0.8

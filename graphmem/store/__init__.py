@@ -1,0 +1,13 @@
+"""The store: rows are the truth, everything else is derived from them.
+
+SQLAlchemy Core on SQLite. ``Store`` is the door; behind it ``schema`` has the tables, ``sqlite``
+the engine and its transactions, ``files`` the database file, ``arrival`` what a put does,
+``extraction`` and ``belief`` how triples become facts, ``queue`` what waits to be done,
+``forgetting`` how things go, ``reading`` what comes out.
+"""
+
+from graphmem.store.queue import Claim, Work
+from graphmem.store.records import LogEntry, StoredMessage
+from graphmem.store.store import Store
+
+__all__ = ["Claim", "LogEntry", "Store", "StoredMessage", "Work"]

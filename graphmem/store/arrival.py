@@ -1,0 +1,273 @@
+"""Putting messages: new ones become rows, known ones become occurrences.
+
+The rows of stamped messages do not depend on the order or the batches in which they came, but for
+arrival numbers and the time of recording: a message stands at the earliest time at which it was
+said, wherever in its thread that is, and the passages behind it are queued to be read again,
+because an extractor looks back from them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import func, select, update
+
+from graphmem import passages
+from graphmem.store import queue
+from graphmem.store.belief import believe, facts_of
+from graphmem.store.order import followers, passages_of, place, rearrange
+from graphmem.store.records import said_columns
+from graphmem.store.schema import NOWHERE, chunks, message, mine, occurrence, passage
+from graphmem.store.sqlite import insert_if_absent
+from graphmem.store.transaction import Transaction
+from graphmem.types import Message, Passage, Receipt
+
+__all__ = ["Cut", "cut", "put"]
+
+Cut = tuple[Message, tuple[Passage, ...]]
+
+
+@dataclass(slots=True)
+class _Known:
+    """A message that is stored, or is about to be."""
+
+    id: str
+    thread: str
+    metadata: str
+    said_us: int | None
+    said_offset: int | None
+    times: set[int]
+
+    @property
+    def precedence(self) -> tuple[bool, int, str, int]:
+        """Of two deliveries the one with the lower gives its time and metadata."""
+        return (self.said_us is None, self.said_us or 0, self.metadata, self.said_offset or 0)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What a batch amounts to."""
+
+    known: dict[str, _Known]
+    new: dict[str, tuple[Message, tuple[Passage, ...]]] = field(default_factory=dict)
+    moved: dict[str, None] = field(default_factory=dict)
+    relabelled: dict[str, None] = field(default_factory=dict)
+    repeated: dict[str, None] = field(default_factory=dict)
+    stored: dict[str, None] = field(default_factory=dict)
+    merged: dict[str, None] = field(default_factory=dict)
+    dropped: list[tuple[str, str]] = field(default_factory=list)
+
+
+def cut(messages: Sequence[Message], session: str | None) -> list[Cut]:
+    """Admitted messages with their passages: what can be done before the store is locked."""
+    return [(one, passages.build(one, session)) for one in messages]
+
+
+def put(tx: Transaction, built: Sequence[Cut]) -> Receipt:
+    """Store messages, and queue what is new for extraction and embedding."""
+    plan = _plan(tx, built)
+    moved = passages_of(tx, plan.moved)
+    shaken = followers(tx, moved)
+    _insert_messages(tx, plan)
+    _move(tx, plan)
+    if plan.moved:
+        shaken |= rearrange(tx, {plan.known[id_].thread for id_ in plan.moved})
+    shaken |= followers(tx, [*moved, *_inner(tx, plan)]) | set(moved)
+    queue.add(tx, "extract", [("passage", id_) for id_ in plan.stored])
+    queue.add(tx, "embed", [("passage", id_) for id_ in plan.stored])
+    queue.again(tx, "extract", [("passage", id_) for id_ in sorted(shaken - plan.stored.keys())])
+    for id_ in (*plan.stored, *moved, *passages_of(tx, plan.relabelled)):
+        tx.record("put", "passage", id_)
+    if plan.repeated:
+        believe(tx, facts_of(tx, passages_of(tx, plan.repeated)), action="put")
+    return Receipt(tx.scope, tuple(plan.stored), tuple(plan.merged), dropped=tuple(plan.dropped))
+
+
+def _plan(tx: Transaction, built: Sequence[Cut]) -> _Plan:
+    plan = _Plan(_known(tx, {parts[0].message_id for _, parts in built if parts}))
+    for one, parts in built:
+        if not parts:
+            plan.dropped.append((one.text[:80], "it holds no words"))
+        elif parts[0].message_id in plan.known:
+            _repeat(plan, one, parts)
+        else:
+            _start(plan, one, parts)
+    return plan
+
+
+def _start(plan: _Plan, one: Message, parts: tuple[Passage, ...]) -> None:
+    known = _known_of(one, parts[0])
+    plan.known[known.id] = known
+    plan.new[known.id] = (one, parts)
+    plan.stored.update((part.id, None) for part in parts)
+
+
+def _repeat(plan: _Plan, one: Message, parts: tuple[Passage, ...]) -> None:
+    """Another delivery: perhaps said at another time, perhaps the same words handed in again."""
+    given = _known_of(one, parts[0])
+    known = plan.known[given.id]
+    plan.merged.update((part.id, None) for part in parts if part.id not in plan.stored)
+    if not given.times:
+        return  # of unstamped deliveries the first counts: nothing else orders them
+    if not given.times <= known.times:
+        known.times |= given.times
+        plan.repeated[known.id] = None
+    if given.precedence < known.precedence:
+        is_moved = (known.said_us, known.said_offset) != (given.said_us, given.said_offset)
+        known.metadata = given.metadata
+        known.said_us, known.said_offset = given.said_us, given.said_offset
+        if known.id not in plan.new:
+            (plan.moved if is_moved else plan.relabelled)[known.id] = None
+
+
+def _known_of(one: Message, part: Passage) -> _Known:
+    us, offset = said_columns(one.said_at)
+    metadata = json.dumps(dict(one.metadata), ensure_ascii=False, sort_keys=True)
+    times = set() if us is None else {us}
+    return _Known(part.message_id, part.thread, metadata, us, offset, times)
+
+
+def _known(tx: Transaction, ids: Iterable[str]) -> dict[str, _Known]:
+    """Those of the messages that are stored."""
+    found: dict[str, _Known] = {}
+    for chunk in chunks(sorted(ids)):
+        here = select(message).where(mine(message, tx.scope), message.c.id.in_(chunk))
+        for row in tx.rows(here):
+            times = set() if row.said_us is None else {row.said_us}
+            found[row.id] = _Known(
+                row.id, row.thread, row.metadata, row.said_us, row.said_offset, times
+            )
+    for chunk in chunks(sorted(found)):
+        said_again = select(occurrence).where(
+            mine(occurrence, tx.scope), occurrence.c.message_id.in_(chunk)
+        )
+        for row in tx.rows(said_again):
+            found[row.message_id].times.add(row.said_us)
+    return found
+
+
+def _insert_messages(tx: Transaction, plan: _Plan) -> None:
+    ends = _thread_ends(tx, plan)
+    message_rows: list[dict[str, Any]] = []
+    passage_rows: list[dict[str, Any]] = []
+    for id_, (one, parts) in plan.new.items():
+        known = plan.known[id_]
+        ordinal, place = ends.get(known.thread, (0, NOWHERE))
+        place = place if known.said_us is None else known.said_us
+        ends[known.thread] = (ordinal + 1, place)
+        message_rows.append(
+            {
+                **tx.owner,
+                "id": id_,
+                "session": parts[0].session,
+                "thread": known.thread,
+                "place": place,
+                "ordinal": ordinal,
+                "role": one.role,
+                "speaker": one.speaker or "",
+                "title": one.title or "",
+                "text": one.text,
+                "metadata": known.metadata,
+                "said_us": known.said_us,
+                "said_offset": known.said_offset,
+            }
+        )
+        passage_rows += _passage_rows(tx, one, parts, place, ordinal)
+    tx.run(message.insert(), message_rows)
+    tx.run(passage.insert(), passage_rows)
+    tx.run(insert_if_absent(occurrence), _occurrence_rows(tx, plan))
+
+
+def _occurrence_rows(tx: Transaction, plan: _Plan) -> list[dict[str, Any]]:
+    return [
+        {**tx.owner, "message_id": id_, "said_us": us}
+        for id_ in plan.repeated
+        if len(plan.known[id_].times) > 1
+        for us in sorted(plan.known[id_].times)
+    ]
+
+
+def _passage_rows(
+    tx: Transaction, one: Message, parts: tuple[Passage, ...], place: int, ordinal: int
+) -> list[dict[str, Any]]:
+    spans = passages.message_spans(one)
+    return [
+        {
+            **tx.owner,
+            "id": part.id,
+            "part": part.part,
+            "start": spans[part.part][0],
+            "stop": spans[part.part][1],
+            "thread": part.thread,
+            "place": place,
+            "ordinal": ordinal,
+        }
+        for part in parts
+    ]
+
+
+def _thread_ends(tx: Transaction, plan: _Plan) -> dict[str, tuple[int, int]]:
+    """The next arrival number and the newest arrival's place, of threads that go on.
+
+    A message that is a thread of its own is new there.
+    """
+    ends: dict[str, tuple[int, int]] = {}
+    for thread in sorted({plan.known[id_].thread for id_ in plan.new} - plan.new.keys()):
+        last = select(func.max(message.c.ordinal)).where(
+            mine(message, tx.scope), message.c.thread == thread
+        )
+        ordinal = tx.connection.execute(last).scalar()
+        if ordinal is not None:
+            stamped = (
+                select(message.c.said_us)
+                .where(
+                    mine(message, tx.scope),
+                    message.c.thread == thread,
+                    message.c.said_us.is_not(None),
+                )
+                .order_by(message.c.ordinal.desc())
+                .limit(1)
+            )
+            place = tx.connection.execute(stamped).scalar()
+            ends[thread] = (ordinal + 1, NOWHERE if place is None else place)
+    return ends
+
+
+def _move(tx: Transaction, plan: _Plan) -> None:
+    """Messages that turn out to have been said earlier, or first with other metadata."""
+    place(tx, {id_: plan.known[id_].said_us or 0 for id_ in plan.moved})
+    for id_ in (*plan.moved, *plan.relabelled):
+        known = plan.known[id_]
+        tx.run(
+            update(message)
+            .where(mine(message, tx.scope), message.c.id == id_)
+            .values(metadata=known.metadata, said_us=known.said_us, said_offset=known.said_offset)
+        )
+
+
+def _inner(tx: Transaction, plan: _Plan) -> list[str]:
+    """New passages that do not stand at the end of their thread."""
+    by_thread: dict[str, list[str]] = {}
+    for id_, (_, parts) in plan.new.items():
+        thread = plan.known[id_].thread
+        if thread not in plan.new:
+            by_thread.setdefault(thread, []).extend(part.id for part in parts)
+    inner: list[str] = []
+    for thread, ids in by_thread.items():
+        if not _is_tail(tx, thread, set(ids)):
+            inner += ids
+    return inner
+
+
+def _is_tail(tx: Transaction, thread: str, ids: set[str]) -> bool:
+    """Whether the passages are the last ones of the thread, in whatever order."""
+    last = tx.rows(
+        select(passage.c.id)
+        .where(mine(passage, tx.scope), passage.c.thread == thread)
+        .order_by(passage.c.place.desc(), passage.c.ordinal.desc(), passage.c.part.desc())
+        .limit(len(ids))
+    )
+    return {row.id for row in last} == ids

@@ -1,0 +1,202 @@
+"""Forgetting: a passage goes with everything that only it carried.
+
+Afterwards the rows are those of a store that never saw it, as far as they can be computed without a
+model; passages that an extractor read with a look back at it are queued to be read again, and what
+was read of them in its words is dropped at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import and_, or_, select, update
+
+from graphmem.errors import NotFound
+from graphmem.identity import normal_form
+from graphmem.store import queue, vectors
+from graphmem.store.belief import (
+    believe,
+    drop_evidence,
+    evidence_of,
+    facts_of,
+    name_entities,
+)
+from graphmem.store.order import ORDER, before, followers, rearrange
+from graphmem.store.records import OF_MESSAGE, select_passages, to_passage
+from graphmem.store.schema import (
+    TABLES,
+    chunks,
+    log,
+    message,
+    mine,
+    occurrence,
+    passage,
+    pending,
+)
+from graphmem.store.transaction import Transaction
+from graphmem.types import Passage
+
+__all__ = ["Target", "forget", "forget_everything"]
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is to be forgotten: ids of passages and messages, or a whole session."""
+
+    passages: Collection[str] = ()
+    messages: Collection[str] = ()
+    session: str | None = None
+
+
+def forget(tx: Transaction, target: Target, *, reason: str) -> tuple[str, ...]:
+    """Erase the target's passages; returns their ids.
+
+    Raises:
+        NotFound: the scope has no such passage, message or session.
+    """
+    gone = _resolve(tx, target)
+    ids = sorted(gone)
+    behind = followers(tx, ids) - gone.keys()
+    touched = facts_of(tx, ids)
+    uses = drop_evidence(tx, evidence_of(tx, ids))
+    _erase_passages(tx, gone)
+    shaken = rearrange(tx, {one.thread for one in gone.values()}) | behind
+    tainted = _tainted(tx, sorted(behind), gone.values())
+    touched.update(row.fact_id for row in tainted)
+    uses.update(drop_evidence(tx, tainted))
+    believe(tx, touched, action="forget", reason=reason)
+    name_entities(tx, uses, action="forget")
+    queue.again(tx, "extract", [("passage", id_) for id_ in _in_order(tx, shaken)])
+    tx.blank("fact", touched)
+    _blank_errors(tx)
+    for id_ in ids:
+        tx.record("forget", "passage", id_, reason=reason)
+    return tuple(ids)
+
+
+def forget_everything(tx: Transaction, *, reason: str) -> tuple[str, ...]:
+    """Erase all of a scope's rows; returns the ids of its passages."""
+    rows = tx.rows(select(passage.c.id).where(mine(passage, tx.scope)).order_by(passage.c.id))
+    for table in TABLES:
+        tx.run(table.delete().where(mine(table, tx.scope)))
+    # Who follows the log starts over at this entry: those before it have no reader.
+    tx.run(log.delete().where(mine(log, tx.scope)))
+    tx.record("forget", "scope", "", reason=reason)
+    return tuple(row.id for row in rows)
+
+
+def _resolve(tx: Transaction, target: Target) -> dict[str, Passage]:
+    """The target's passages by id."""
+    found: dict[str, Passage] = {}
+    wanted = select_passages(tx.scope)
+    for ids in chunks(target.passages):
+        found.update(_load(tx, wanted.where(passage.c.id.in_(ids))))
+    for ids in chunks(target.messages):
+        found.update(_load(tx, wanted.where(message.c.id.in_(ids))))
+    if target.session is not None:
+        found.update(_load(tx, wanted.where(message.c.session == target.session)))
+    if not found:
+        raise NotFound(f"nothing to forget: {tx.scope} has no such passage, message or session")
+    return found
+
+
+def _load(tx: Transaction, statement: Any) -> dict[str, Passage]:
+    return {row.id: to_passage(row) for row in tx.rows(statement)}
+
+
+def _erase_passages(tx: Transaction, gone: dict[str, Passage]) -> None:
+    keys = [("passage", id_) for id_ in gone]
+    queue.drop(tx, "extract", keys)
+    queue.drop(tx, "embed", keys)
+    vectors.drop(tx, "passage", gone)
+    by_message: dict[str, list[str]] = {}
+    for one in gone.values():
+        by_message.setdefault(one.message_id, []).append(one.id)
+    parts = _parts(tx, by_message)
+    for ids in chunks(sorted(gone)):
+        tx.run(passage.delete().where(mine(passage, tx.scope), passage.c.id.in_(ids)))
+    whole = [id_ for id_, some in by_message.items() if len(some) == len(parts[id_])]
+    for id_ in sorted(by_message.keys() - set(whole)):
+        _cut(tx, id_, parts[id_], set(by_message[id_]))
+    for table, column in ((occurrence, occurrence.c.message_id), (message, message.c.id)):
+        for ids in chunks(sorted(whole)):
+            tx.run(table.delete().where(mine(table, tx.scope), column.in_(ids)))
+
+
+def _parts(tx: Transaction, message_ids: Iterable[str]) -> dict[str, list[Any]]:
+    """The parts of each message, in order."""
+    found: dict[str, list[Any]] = {}
+    for ids in chunks(sorted(message_ids)):
+        for row in tx.rows(
+            select(message.c.id.label("message_id"), passage.c.id, passage.c.start, passage.c.stop)
+            .select_from(message.join(passage, OF_MESSAGE))
+            .where(mine(message, tx.scope), message.c.id.in_(ids))
+            .order_by(message.c.id, passage.c.part)
+        ):
+            found.setdefault(row.message_id, []).append(row)
+    return found
+
+
+def _cut(tx: Transaction, message_id: str, parts: Sequence[Any], gone: set[str]) -> None:
+    """Take some parts out of a message's text; the others keep their numbers.
+
+    The message keeps its id, by which it is known when it is delivered again.
+    """
+    here = and_(mine(message, tx.scope), message.c.id == message_id)
+    text: str = tx.connection.execute(select(message.c.text).where(here)).scalar_one()
+    kept: list[str] = []
+    start = 0
+    for row in parts:
+        if row.id in gone:
+            continue
+        piece = text[row.start : row.stop]
+        kept.append(piece)
+        tx.run(
+            update(passage)
+            .where(mine(passage, tx.scope), passage.c.id == row.id)
+            .values(start=start, stop=start + len(piece))
+        )
+        start += len(piece)
+    tx.run(update(message).where(here).values(text="".join(kept)))
+
+
+def _tainted(tx: Transaction, behind: Sequence[str], gone: Iterable[Passage]) -> list[Any]:
+    """Evidence rows of passages behind that hold a word which only the forgotten text gave."""
+    lost = _voice(gone)
+    wanted = select_passages(tx.scope)
+    found: list[Any] = []
+    for ids in chunks(behind):
+        rows = {row.id: row for row in tx.rows(wanted.where(passage.c.id.in_(ids)))}
+        kept = {
+            id_: _voice([to_passage(row), *before(tx.connection, tx.scope, row)])
+            for id_, row in rows.items()
+        }
+        for row in evidence_of(tx, ids):
+            words = _WORD.findall(normal_form(f"{row.subject} {row.predicate} {row.object}"))
+            if any(word in lost and word not in kept[row.passage_id] for word in words):
+                found.append(row)
+    return found
+
+
+def _voice(passages: Iterable[Passage]) -> str:
+    """All that passages say and who says it, as one normal form to look for words in."""
+    return normal_form("\n".join(f"{one.speaker}\n{one.full_text}" for one in passages))
+
+
+def _in_order(tx: Transaction, ids: Collection[str]) -> list[str]:
+    found: list[Any] = []
+    position = select(passage.c.thread, *ORDER, passage.c.id)
+    for chunk in chunks(sorted(ids)):
+        found += tx.rows(position.where(mine(passage, tx.scope), passage.c.id.in_(chunk)))
+    return [row.id for row in sorted(found, key=tuple)]
+
+
+def _blank_errors(tx: Transaction) -> None:
+    """An error may quote what was sent to the model: keep that there was one, not its words."""
+    quoting = and_(mine(pending, tx.scope), or_(pending.c.error != "", pending.c.attempts > 0))
+    tx.run(update(pending).where(quoting).values(error=""))

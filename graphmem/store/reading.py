@@ -1,0 +1,288 @@
+"""Readers: rows as values, in a stable order, each call from one state of the database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, func, select
+
+from graphmem.identity import normal_form
+from graphmem.store import vectors
+from graphmem.store.belief import entity_id
+from graphmem.store.records import (
+    LogEntry,
+    StoredMessage,
+    facts_by_id,
+    said_at,
+    select_passages,
+    to_fact,
+    to_passage,
+)
+from graphmem.store.schema import (
+    KINDS,
+    chunks,
+    entity,
+    evidence,
+    fact,
+    log,
+    message,
+    mine,
+    occurrence,
+    passage,
+    pending,
+    scope_row,
+)
+from graphmem.types import (
+    Changes,
+    Entity,
+    Fact,
+    Message,
+    Passage,
+    Scope,
+    Stats,
+    Status,
+    VectorKind,
+)
+
+__all__ = [
+    "changes",
+    "entities",
+    "facts",
+    "log_entries",
+    "messages",
+    "passages",
+    "pending_count",
+    "scopes",
+    "sequence",
+    "stats",
+]
+
+_LIVE = and_(fact.c.retired_at.is_(None), fact.c.status.in_(("asserted", "verified")))
+
+
+def sequence(connection: Connection, scope: Scope) -> tuple[int, int]:
+    """The numbers of the scope's last log entry and of its last forget; 0 before any."""
+    row = connection.execute(
+        select(scope_row.c.seq, scope_row.c.forget_seq).where(mine(scope_row, scope))
+    ).first()
+    return (row.seq, row.forget_seq) if row else (0, 0)
+
+
+def changes(connection: Connection, scope: Scope, after: int | None) -> Changes:
+    """What changed after a log number, or everything."""
+    seq, _ = sequence(connection, scope)
+    if after is None or after > seq:
+        return _everything(connection, scope, seq)
+    if after == seq:
+        return Changes(seq)
+    ids: dict[str, set[str]] = {}
+    for kind, id_ in connection.execute(
+        select(log.c.kind, log.c.id).where(mine(log, scope), log.c.seq > after)
+    ):
+        ids.setdefault(kind, set()).add(id_)
+    if "scope" in ids:
+        return _everything(connection, scope, seq)
+    touched: dict[VectorKind, list[str]] = {kind: sorted(ids.get(kind, ())) for kind in KINDS}
+    passages_now = _passages_by_id(connection, scope, touched["passage"])
+    facts_now = facts_by_id(connection, scope, touched["fact"])
+    entities_now = _entities_by_id(connection, scope, touched["entity"])
+    now = passages_now.keys() | facts_now.keys() | entities_now
+    return Changes(
+        seq,
+        passages=tuple(passages_now.values()),
+        facts=tuple(facts_now[id_] for id_ in touched["fact"] if id_ in facts_now),
+        vectors=vectors.load(connection, scope, touched),
+        removed=frozenset(id_ for some in touched.values() for id_ in some) - now,
+    )
+
+
+def _everything(connection: Connection, scope: Scope, seq: int) -> Changes:
+    return Changes(
+        seq,
+        passages=tuple(passages(connection, scope)),
+        facts=tuple(facts(connection, scope)),
+        vectors=vectors.load(connection, scope, None),
+        is_whole=True,
+    )
+
+
+def passages(
+    connection: Connection,
+    scope: Scope,
+    *,
+    session: str | None = None,
+    ids: Iterable[str] | None = None,
+) -> list[Passage]:
+    """Passages by thread, in the order in which they were said."""
+    if ids is not None:
+        found = _passages_by_id(connection, scope, ids).values()
+        return [one for one in found if session is None or one.session == session]
+    statement = select_passages(scope)
+    if session is not None:
+        statement = statement.where(message.c.session == session)
+    return [to_passage(row) for row in connection.execute(_ordered(statement))]
+
+
+def messages(
+    connection: Connection, scope: Scope, *, session: str | None = None
+) -> list[StoredMessage]:
+    """Messages by thread, in the order in which they were said."""
+    parts: dict[str, list[str]] = {}
+    for one in passages(connection, scope, session=session):
+        parts.setdefault(one.message_id, []).append(one.id)
+    times: dict[str, list[int]] = {}
+    for row in connection.execute(
+        select(occurrence.c.message_id, occurrence.c.said_us).where(mine(occurrence, scope))
+    ):
+        times.setdefault(row.message_id, []).append(row.said_us)
+    rows = {}
+    for chunk in chunks(parts):
+        for row in connection.execute(
+            select(message).where(mine(message, scope), message.c.id.in_(chunk))
+        ):
+            rows[row.id] = row
+    return [_to_message(rows[id_], times.get(id_, []), some) for id_, some in parts.items()]
+
+
+def facts(
+    connection: Connection,
+    scope: Scope,
+    *,
+    subject: str | None = None,
+    status: Status | None = None,
+    passage: str | None = None,
+) -> list[Fact]:
+    """Facts by id; of a subject's name, a status, or stated by a passage."""
+    statement = select(fact).where(mine(fact, scope))
+    if subject is not None:
+        statement = statement.where(fact.c.subject_id == entity_id(normal_form(subject)))
+    if status is not None:
+        statement = statement.where(fact.c.status == status)
+    if passage is not None:
+        stated_there = select(evidence.c.fact_id).where(
+            mine(evidence, scope), evidence.c.passage_id == passage
+        )
+        statement = statement.where(fact.c.id.in_(stated_there))
+    return [to_fact(row) for row in connection.execute(statement.order_by(fact.c.id))]
+
+
+def entities(connection: Connection, scope: Scope) -> list[Entity]:
+    """Entities by name."""
+    rows = connection.execute(
+        select(entity.c.id, entity.c.name)
+        .where(mine(entity, scope))
+        .order_by(entity.c.name, entity.c.id)
+    )
+    return [Entity(row.id, row.name) for row in rows]
+
+
+def log_entries(connection: Connection, scope: Scope, *, after: int = 0) -> list[LogEntry]:
+    """The scope's log, oldest first."""
+    rows = connection.execute(
+        select(log).where(mine(log, scope), log.c.seq > after).order_by(log.c.seq)
+    )
+    return [
+        LogEntry(
+            row.seq,
+            row.at,
+            row.action,
+            row.kind,
+            row.id,
+            row.actor,
+            row.reason,
+            None if row.before is None else json.loads(row.before),
+            None if row.after is None else json.loads(row.after),
+        )
+        for row in rows
+    ]
+
+
+def stats(connection: Connection, scope: Scope | None) -> Stats:
+    """Counts of a scope, or of the whole store."""
+
+    def count(table: Any, *conditions: Any) -> int:
+        statement = select(func.count()).select_from(table).where(*conditions)
+        if scope is not None:
+            statement = statement.where(mine(table, scope))
+        return int(connection.execute(statement).scalar_one())
+
+    live = count(fact, _LIVE)
+    return Stats(
+        messages=count(message),
+        passages=count(passage),
+        facts=live,
+        entities=count(entity),
+        withheld=count(fact) - live,
+        pending=count(pending, pending.c.work == "extract"),
+        failed=count(pending, pending.c.work == "extract", pending.c.attempts > 0),
+        unembedded=count(pending, pending.c.work == "embed"),
+        last_error=_last_error(connection, scope),
+    )
+
+
+def pending_count(connection: Connection, scope: Scope | None, work: str | None) -> int:
+    """How many items are queued, leased ones included."""
+    statement = select(func.count()).select_from(pending)
+    if scope is not None:
+        statement = statement.where(mine(pending, scope))
+    if work is not None:
+        statement = statement.where(pending.c.work == work)
+    return int(connection.execute(statement).scalar_one())
+
+
+def scopes(connection: Connection) -> list[Scope]:
+    """Every scope that was ever written to, sorted."""
+    rows = connection.execute(select(scope_row.c.user, scope_row.c.agent))
+    return sorted(Scope(row.user, row.agent) for row in rows)
+
+
+def _last_error(connection: Connection, scope: Scope | None) -> str:
+    statement = select(pending.c.error).where(pending.c.error != "")
+    if scope is not None:
+        statement = statement.where(mine(pending, scope))
+    return connection.execute(statement.order_by(pending.c.due_at.desc()).limit(1)).scalar() or ""
+
+
+def _ordered(statement: Select[Any]) -> Select[Any]:
+    return statement.order_by(
+        passage.c.thread, passage.c.place, passage.c.ordinal, passage.c.part, passage.c.id
+    )
+
+
+def _passages_by_id(connection: Connection, scope: Scope, ids: Iterable[str]) -> dict[str, Passage]:
+    rows: list[Any] = []
+    for chunk in chunks(sorted(set(ids))):
+        rows += connection.execute(select_passages(scope).where(passage.c.id.in_(chunk))).all()
+    rows.sort(key=lambda row: (row.thread, row.place, row.ordinal, row.part, row.id))
+    return {row.id: to_passage(row) for row in rows}
+
+
+def _entities_by_id(connection: Connection, scope: Scope, ids: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    for chunk in chunks(ids):
+        known = select(entity.c.id).where(mine(entity, scope), entity.c.id.in_(chunk))
+        found.update(connection.execute(known).scalars())
+    return found
+
+
+def _to_message(row: Any, times: Sequence[int], parts: Sequence[str]) -> StoredMessage:
+    said = Message(
+        text=row.text,
+        role=row.role,
+        speaker=row.speaker or None,
+        said_at=said_at(row.said_us, row.said_offset),
+        title=row.title or None,
+        metadata=json.loads(row.metadata),
+    )
+    known = sorted({*times, row.said_us} - {None})
+    stamps = [said_at(us, row.said_offset) for us in known]
+    return StoredMessage(
+        row.id,
+        row.session,
+        said,
+        row.ordinal,
+        tuple(stamp for stamp in stamps if stamp is not None),
+        tuple(parts),
+    )

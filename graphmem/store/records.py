@@ -1,0 +1,268 @@
+"""Rows as values: what comes out of the tables, and the queries that every reader shares."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, and_, func, select
+
+from graphmem.facts import Evidence
+from graphmem.store.schema import (
+    NOWHERE,
+    chunks,
+    evidence,
+    fact,
+    message,
+    mine,
+    occurrence,
+    passage,
+)
+from graphmem.types import Fact, Message, Passage, Role, Scope, Triple
+
+__all__ = [
+    "OF_MESSAGE",
+    "LogEntry",
+    "StoredMessage",
+    "facts_by_id",
+    "said_at",
+    "said_columns",
+    "select_passages",
+    "stated",
+    "to_fact",
+    "to_passage",
+    "triple_of",
+]
+
+_EPOCH = datetime(1970, 1, 1)
+
+
+# A passage belongs to the message at its place.
+OF_MESSAGE = and_(
+    message.c.user == passage.c.user,
+    message.c.agent == passage.c.agent,
+    message.c.thread == passage.c.thread,
+    message.c.place == passage.c.place,
+    message.c.ordinal == passage.c.ordinal,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A message as it is kept.
+
+    Attributes:
+        id: content id.
+        session: the conversation it belongs to; ``""`` where none was named.
+        message: what was said; ``said_at`` is the earliest occurrence.
+        ordinal: arrival number within its thread.
+        said_at: every known time at which it was said, earliest first.
+        passages: ids of its parts, in order.
+    """
+
+    id: str
+    session: str
+    message: Message
+    ordinal: int = 0
+    said_at: tuple[datetime, ...] = ()
+    passages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One change of a scope.
+
+    Attributes:
+        seq: number within the scope, from 1.
+        at: when it was made.
+        action: ``put``, ``extract``, ``embed``, ``forget`` or ``retire``.
+        kind: ``passage``, ``fact``, ``entity`` or ``scope``.
+        id: of the row that changed.
+        actor: who or what changed it.
+        reason: why, where somebody said so.
+        before, after: the row's values; ``None`` where there were none, or where they were erased.
+    """
+
+    seq: int
+    at: datetime
+    action: str
+    kind: str
+    id: str
+    actor: str = ""
+    reason: str = ""
+    before: Mapping[str, Any] | None = field(default=None, hash=False)
+    after: Mapping[str, Any] | None = field(default=None, hash=False)
+
+
+def said_columns(value: datetime | None) -> tuple[int | None, int | None]:
+    """An aware time as (microseconds since 1970 in UTC, seconds east of UTC)."""
+    if value is None:
+        return None, None
+    offset = value.utcoffset() or timedelta()
+    local = value.replace(tzinfo=None) - _EPOCH
+    return (local - offset) // timedelta(microseconds=1), offset // timedelta(seconds=1)
+
+
+def said_at(us: int | None, offset: int | None) -> datetime | None:
+    """The inverse of ``said_columns``: the time as it was given, at its own offset."""
+    if us is None or us == NOWHERE:
+        return None
+    east = timedelta(seconds=offset or 0)
+    local = _EPOCH + (timedelta(microseconds=us) + east)
+    return local.replace(tzinfo=timezone(east) if east else timezone.utc)
+
+
+_PASSAGES = select(
+    passage.c.id,
+    message.c.id.label("message_id"),
+    func.substr(message.c.text, passage.c.start + 1, passage.c.stop - passage.c.start).label(
+        "text"
+    ),
+    message.c.role,
+    message.c.speaker,
+    message.c.session,
+    passage.c.thread,
+    message.c.said_us,
+    message.c.said_offset,
+    passage.c.ordinal,
+    passage.c.part,
+    message.c.title,
+    message.c.metadata,
+    passage.c.place,
+).select_from(passage.join(message, OF_MESSAGE))
+
+
+def select_passages(scope: Scope) -> Select[Any]:
+    """Passages of a scope with what they take from their message, in no order."""
+    return _PASSAGES.where(mine(passage, scope))
+
+
+def to_passage(row: Row[Any]) -> Passage:
+    """A row of ``select_passages`` as a value, without what stands before it."""
+    return Passage(
+        id=row.id,
+        message_id=row.message_id,
+        text=row.text,
+        role=row.role,
+        speaker=row.speaker,
+        session=row.session,
+        thread=row.thread,
+        said_at=said_at(row.said_us, row.said_offset),
+        ordinal=row.ordinal,
+        part=row.part,
+        title=row.title,
+        metadata=json.loads(row.metadata) if row.metadata != "{}" else {},
+    )
+
+
+def to_fact(row: Row[Any]) -> Fact:
+    """A row of the fact table as a value."""
+    return Fact(
+        id=row.id,
+        subject_id=row.subject_id,
+        object_id=row.object_id,
+        subject=row.subject,
+        predicate=row.predicate,
+        object=row.object,
+        polarity=row.polarity,
+        valid_from=row.valid_from,
+        valid_to=row.valid_to,
+        recorded_at=row.recorded_at,
+        retired_at=row.retired_at,
+        status=row.status,
+        replaced_by=row.replaced_by,
+        passages=tuple(json.loads(row.passages)),
+    )
+
+
+def stated(
+    connection: Connection, scope: Scope, fact_ids: Iterable[str]
+) -> dict[str, list[Evidence]]:
+    """The evidence of each fact, in the order of passage id and number."""
+    found: dict[str, list[Evidence]] = defaultdict(list)
+    for ids in chunks(sorted(fact_ids)):
+        rows = connection.execute(_select_evidence(scope, ids)).all()
+        for row in rows:
+            found[row.fact_id].append(_to_evidence(row))
+    return found
+
+
+def triple_of(row: Row[Any]) -> Triple:
+    """The triple that an evidence row was."""
+    return Triple(
+        row.subject,
+        row.predicate,
+        row.object,
+        polarity=row.polarity,
+        valid_from=row.valid_from,
+        valid_to=row.valid_to,
+        speaker=row.speaker or None,
+    )
+
+
+def _select_evidence(scope: Scope, fact_ids: Collection[str]) -> Select[Any]:
+    latest = (
+        select(func.max(occurrence.c.said_us))
+        .where(
+            occurrence.c.user == message.c.user,
+            occurrence.c.agent == message.c.agent,
+            occurrence.c.message_id == message.c.id,
+        )
+        .scalar_subquery()
+    )
+    joined = evidence.join(
+        passage,
+        and_(
+            passage.c.user == evidence.c.user,
+            passage.c.agent == evidence.c.agent,
+            passage.c.id == evidence.c.passage_id,
+        ),
+    ).join(message, OF_MESSAGE)
+    return (
+        select(
+            evidence,
+            message.c.role,
+            passage.c.thread,
+            passage.c.ordinal,
+            func.coalesce(latest, message.c.said_us).label("latest_us"),
+        )
+        .select_from(joined)
+        .where(mine(evidence, scope), evidence.c.fact_id.in_(fact_ids))
+        .order_by(evidence.c.passage_id, evidence.c.n)
+    )
+
+
+def _to_evidence(row: Row[Any]) -> Evidence:
+    role: Role = row.role
+    return Evidence(
+        passage_id=row.passage_id,
+        subject=row.subject,
+        predicate=row.predicate,
+        object=row.object,
+        polarity=row.polarity,
+        valid_from=row.valid_from,
+        valid_to=row.valid_to,
+        speaker=row.speaker,
+        grounded=row.grounded,
+        role=role,
+        said_at=said_at(row.latest_us, 0),
+        ordinal=row.ordinal,
+        recorded_at=row.recorded_at,
+        extractor=row.extractor,
+        thread=row.thread,
+    )
+
+
+def facts_by_id(connection: Connection, scope: Scope, ids: Iterable[str]) -> dict[str, Fact]:
+    """Those of the facts that exist."""
+    found: dict[str, Fact] = {}
+    for chunk in chunks(sorted(ids)):
+        rows: Sequence[Row[Any]] = connection.execute(
+            select(fact).where(mine(fact, scope), fact.c.id.in_(chunk))
+        ).all()
+        found.update((row.id, to_fact(row)) for row in rows)
+    return found

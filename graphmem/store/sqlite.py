@@ -1,0 +1,305 @@
+"""The SQLite engine: connections, transactions, checkpoints, and nothing about what is stored.
+
+Write-ahead log with ``synchronous=FULL``: a commit is on disk when it returns. Checkpoints run in a
+thread of their own, so that no commit pays for copying the log into the database file. Freed bytes
+are overwritten (``secure_delete``), temporary ones stay in memory.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Table, create_engine, event
+from sqlalchemy.dialects.sqlite import Insert, insert
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from graphmem.errors import StoreBusy, StoreError, StoreReadOnly
+from graphmem.store import files, migrations
+from graphmem.store.faults import translated
+from graphmem.store.location import Location
+from graphmem.store.schema import SCHEMA_VERSION
+
+__all__ = ["Database", "insert_if_absent"]
+
+logger = logging.getLogger(__name__)
+
+# How long a writer waits for another, in this process or not, before StoreBusy.
+BUSY_SECONDS = 30.0
+# The log is copied into the file when it has grown to this size: large enough to write each hot
+# page once for many commits, small enough that opening after a crash stays quick.
+CHECKPOINT_BYTES = 4 << 20
+# A log that must go (something was forgotten) is tried again this often while a reader holds it.
+TRUNCATE_SECONDS = 0.5
+# Readers at a time; more wait for a connection.
+CONNECTIONS = 40
+
+_PRAGMAS = (
+    f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA secure_delete = ON",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA wal_autocheckpoint = 0",
+    "PRAGMA cache_size = -16000",
+)
+
+
+def insert_if_absent(table: Table) -> Insert:
+    """An INSERT that leaves a row of the same key as it is."""
+    return insert(table).on_conflict_do_nothing()
+
+
+class Database:
+    """One open database, shared by every ``Store`` of this process on the same location.
+
+    Use ``Database.acquire`` and ``release``; the last release closes it.
+    """
+
+    _open: dict[str, Database] = {}  # noqa: RUF012 - the process's registry, guarded by _registry
+    _registry = threading.Lock()
+
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self.name = location.uri if location.path is None else str(location.path)
+        self._users = 0
+        self._writing = threading.Lock()
+        with translated(self.name):
+            self._engine = self._connect()
+            self._upgrade()
+        self._checkpointer = _Checkpointer(self) if self._has_log else None
+
+    @classmethod
+    def acquire(cls, location: Location) -> Database:
+        """The process's database at the location, opened or made where needed."""
+        # A forked child must not use its parent's connections.
+        key = f"{os.getpid()} {location.uri}"
+        with cls._registry:
+            database = cls._open.get(key) or cls(location)
+            cls._open[key] = database
+            database._users += 1
+            return database
+
+    def release(self) -> None:
+        """Give up one use; the last one closes the connections and the log."""
+        with self._registry:
+            self._users -= 1
+            if self._users:
+                return
+            for key in [key for key, database in self._open.items() if database is self]:
+                del self._open[key]
+            if self._checkpointer:
+                self._checkpointer.stop()
+            self._engine.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the database throughout."""
+        with translated(self.name), self._alone_in_memory(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that no other writer overlaps; durable when the block has ended.
+
+        Raises:
+            StoreReadOnly, StoreBusy, StoreFull: nothing was written.
+        """
+        if not self._is_writable:
+            raise StoreReadOnly(f"{self.name} cannot be written: check its permissions")
+        with translated(self.name), self._turn(), self._engine.connect() as connection:
+            writer = connection.execution_options(is_writer=True)
+            with writer.begin():
+                yield writer
+        if self._checkpointer:
+            self._checkpointer.notice()
+
+    def truncate_log(self) -> bool:
+        """Copy the log into the file and cut it to nothing; False while a reader holds it.
+
+        Then it is tried again in the background until it is done.
+        """
+        if not self._checkpointer:
+            return True
+        if self.checkpoint("TRUNCATE"):
+            return True
+        self._checkpointer.owe()
+        return False
+
+    def checkpoint(self, mode: str) -> bool:
+        """Copy the log into the file; whether all of it was copied."""
+        with translated(self.name), self._engine.connect() as connection:
+            raw: Any = connection.connection.dbapi_connection
+            # It waits for readers no longer than a forget may take.
+            raw.execute("PRAGMA busy_timeout = 200")
+            try:
+                busy, _, _ = raw.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+            finally:
+                raw.execute(_PRAGMAS[0])
+            return not busy
+
+    @property
+    def log_bytes(self) -> int:
+        """Size of the write-ahead log."""
+        assert self.location.path is not None
+        try:
+            return files.log_path(self.location.path).stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    # -- opening ---------------------------------------------------------------------------------
+
+    def _connect(self) -> Engine:
+        path = self.location.path
+        self._has_log = False
+        self._is_writable = True
+        if path is None:
+            engine = create_engine(
+                "sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False}
+            )
+            _prepare(engine)
+            with engine.begin() as connection:
+                migrations.build(connection)
+            return engine
+        if not path.exists():
+            files.create(path, _build)
+        access = files.access(path)
+        files.verify(path)
+        self._is_writable = self._has_log = access.is_writable
+        engine = create_engine(
+            "sqlite://",
+            creator=lambda: sqlite3.connect(access.uri, uri=True, check_same_thread=False),
+            poolclass=QueuePool,
+            pool_size=5,
+            max_overflow=CONNECTIONS - 5,
+            pool_timeout=BUSY_SECONDS,
+        )
+        _prepare(engine)
+        return engine
+
+    def _upgrade(self) -> None:
+        try:
+            with self._engine.begin() as connection:
+                is_current = migrations.version(connection) == SCHEMA_VERSION
+            if not is_current:
+                with self._engine.connect() as connection:
+                    writer = connection.execution_options(is_writer=True)
+                    with writer.begin():
+                        migrations.upgrade(writer)
+        except BaseException:
+            self._engine.dispose()
+            raise
+
+    # -- turns -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Writers of one process queue here: SQLite's own waiting sleeps and is unfair."""
+        if not self._writing.acquire(timeout=BUSY_SECONDS):
+            raise StoreBusy(
+                f"another thread has been writing to {self.name} for {BUSY_SECONDS:.0f} s; "
+                "nothing was written, try again"
+            )
+        try:
+            yield
+        finally:
+            self._writing.release()
+
+    @contextmanager
+    def _alone_in_memory(self) -> Iterator[None]:
+        """A database in memory has one connection, for which readers queue as well."""
+        if self.location.path is None:
+            with self._turn():
+                yield
+        else:
+            yield
+
+
+class _Checkpointer:
+    """The thread that keeps the log short. It starts when there is first something to do."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._wake = threading.Condition()
+        self._is_wanted = False
+        self._is_owed = False
+        self._is_stopping = False
+        self._thread: threading.Thread | None = None
+
+    def notice(self) -> None:
+        """A commit was made: wake the thread when the log has grown. Cheap."""
+        if self._database.log_bytes >= CHECKPOINT_BYTES:
+            with self._wake:
+                self._is_wanted = True
+                self._start()
+
+    def owe(self) -> None:
+        """The log must go as soon as no reader holds it."""
+        with self._wake:
+            self._is_owed = True
+            self._start()
+
+    def stop(self) -> None:
+        with self._wake:
+            self._is_stopping = True
+            self._wake.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _start(self) -> None:
+        if self._thread is None and not self._is_stopping:
+            self._thread = threading.Thread(
+                target=self._run, name="graphmem-checkpoint", daemon=True
+            )
+            self._thread.start()
+        self._wake.notify_all()
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                while not (self._is_wanted or self._is_stopping):
+                    if not self._wake.wait(TRUNCATE_SECONDS if self._is_owed else None):
+                        break
+                if self._is_stopping:
+                    return
+                self._is_wanted = False
+            try:
+                if self._is_owed:
+                    self._is_owed = not self._database.checkpoint("TRUNCATE")
+                else:
+                    self._database.checkpoint("PASSIVE")
+            except StoreError as error:
+                logger.warning("checkpoint of %s failed: %s", self._database.name, error)
+
+
+def _build(raw: sqlite3.Connection) -> None:
+    """Fill a new database file, through SQLAlchemy, on a connection that is open already."""
+    raw.execute(f"PRAGMA application_id = {files.APPLICATION_ID}")
+    engine = create_engine("sqlite://", creator=lambda: raw, poolclass=StaticPool)
+    event.listen(engine, "begin", _begin)
+    with engine.begin() as connection:
+        migrations.build(connection)
+    # Last, so that no log lies beside the file while it has no name yet.
+    raw.execute("PRAGMA journal_mode = WAL")
+
+
+def _prepare(engine: Engine) -> None:
+    event.listen(engine, "connect", _on_connect)
+    event.listen(engine, "begin", _begin)
+
+
+def _on_connect(raw: sqlite3.Connection, record: object) -> None:
+    # Transactions are begun by _begin alone; the driver would begin some late and some never.
+    raw.isolation_level = None
+    for pragma in _PRAGMAS:
+        raw.execute(pragma)
+
+
+def _begin(connection: Connection) -> None:
+    is_writer = connection.get_execution_options().get("is_writer", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writer else "BEGIN")

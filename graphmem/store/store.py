@@ -1,0 +1,305 @@
+"""``Store``: one open store, thin over the modules that know each kind of row."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from graphmem.errors import StoreError
+from graphmem.facts import Evidence
+from graphmem.store import arrival, extraction, forgetting, queue, reading, vectors
+from graphmem.store.location import Location
+from graphmem.store.queue import Claim, Work
+from graphmem.store.records import LogEntry, StoredMessage, stated
+from graphmem.store.sqlite import Database
+from graphmem.store.transaction import transaction
+from graphmem.types import (
+    Changes,
+    Entity,
+    Extraction,
+    Fact,
+    Message,
+    Passage,
+    Receipt,
+    Scope,
+    Stats,
+    Status,
+)
+
+__all__ = ["Store"]
+
+
+class Store:
+    """Rows on disk: messages, passages, facts, entities, vectors, the queue and the log.
+
+    Safe to use from several threads and processes. Every method is one transaction: it is done and
+    on disk when it returns, or it raised and nothing was changed.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._is_closed = False
+
+    @classmethod
+    def open(cls, uri: str | Path) -> Store:
+        """Open a store, making it where nothing is.
+
+        Args:
+            uri: ``sqlite:///memory.db``, a plain path, or ``sqlite://`` for one in the process's
+                memory, which lasts until the last store on it is closed.
+
+        Raises:
+            InvalidInput: an address that names no SQLite file.
+            StoreCorrupt: the file is cut short, damaged, or something else; it is left untouched.
+            StoreVersion: it was written by a newer graphmem.
+            StoreReadOnly: there is none, and none can be made there.
+        """
+        return cls(Database.acquire(Location.of(uri)))
+
+    def close(self) -> None:
+        """Let go of the store; closing twice does no harm."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._database.release()
+
+    @property
+    def uri(self) -> str:
+        """The store's address, in one form for all spellings of it."""
+        return self._database.location.uri
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def put(
+        self, scope: Scope, messages: Sequence[Message], *, session: str | None, now: datetime
+    ) -> Receipt:
+        """Store messages that were admitted (see ``passages.admit``), all or none of them.
+
+        The same words of one speaker in one session are one message: handed in again they are
+        another occurrence where their time is another one, and otherwise nothing.
+
+        Args:
+            scope: whose memory.
+            messages: in the order in which they were said.
+            session: the conversation they belong to; ``None`` where each stands alone.
+            now: when they are recorded.
+        """
+        if not messages:
+            return Receipt(scope)
+        built = arrival.cut(messages, session)
+        with transaction(self._open, scope, now=now) as tx:
+            return arrival.put(tx, built)
+
+    def forget(
+        self,
+        scope: Scope,
+        *,
+        passages: Collection[str] = (),
+        messages: Collection[str] = (),
+        session: str | None = None,
+        everything: bool = False,
+        reason: str = "",
+        now: datetime,
+    ) -> Receipt:
+        """Erase passages with all that only they carried, from the rows and from the file.
+
+        Returns:
+            A receipt with the passages erased. ``deferred`` says so where an open reader still
+            holds old pages; they go when it ends.
+
+        Raises:
+            NotFound: the scope has no such passage, message or session.
+        """
+        with transaction(self._open, scope, now=now, actor="user") as tx:
+            if everything:
+                gone = forgetting.forget_everything(tx, reason=reason)
+            else:
+                target = forgetting.Target(passages, messages, session)
+                gone = forgetting.forget(tx, target, reason=reason)
+        is_erased = self._open.truncate_log()
+        held = ("a reader holds old pages of the store's log; they go when it ends",)
+        return Receipt(scope, forgotten=gone, deferred=() if is_erased else held)
+
+    # -- the queue -------------------------------------------------------------------------------
+
+    def claim(
+        self, work: Work, *, owner: str, now: datetime, max_texts: int, max_chars: int
+    ) -> Claim | None:
+        """Lease what has been due longest, of one scope; ``None`` when nothing is due.
+
+        Args:
+            work: ``extract`` or ``embed``.
+            owner: who works on it, as ``host:pid:nanoseconds since 1970``: when that process is
+                dead its leases are void at once, else after ``queue.LEASE``.
+            now: what is due by then.
+            max_texts: items at most.
+            max_chars: characters at most, but for a single longer item.
+        """
+        return queue.claim(
+            self._open, work, owner=owner, now=now, max_texts=max_texts, max_chars=max_chars
+        )
+
+    def finish_extraction(
+        self,
+        scope: Scope,
+        extractions: Sequence[Extraction],
+        *,
+        claim: Claim,
+        extractor: str,
+        now: datetime,
+    ) -> None:
+        """Commit what was read of a claim's passages; failed ones go back to the queue.
+
+        What is no longer the claim's (forgotten, to be read again, taken over) is passed over.
+        """
+        with transaction(self._open, scope, now=now, actor=extractor) as tx:
+            extraction.finish_extraction(tx, claim, extractions, extractor=extractor)
+
+    def put_vectors(
+        self,
+        claim: Claim,
+        keys: Sequence[tuple[str, str]],
+        rows: NDArray[np.float32],
+        *,
+        model: str,
+        now: datetime | None = None,
+    ) -> None:
+        """Commit vectors of a claim's texts.
+
+        Args:
+            claim: what they were made for; what is no longer its own is passed over.
+            keys: (kind, id) of each row, some or all of the claim's.
+            rows: shape (len(keys), dims), finite.
+            model: the embedder's name.
+            now: for the log.
+
+        Raises:
+            EmbeddingError: the rows do not fit the keys.
+            EmbedderMismatch: the store holds another model's vectors.
+        """
+        at = now or datetime.now(timezone.utc)
+        with transaction(self._open, claim.scope, now=at, actor=model) as tx:
+            vectors.put(tx, claim, keys, rows, model=model)
+
+    def fail(
+        self,
+        claim: Claim,
+        error: str,
+        *,
+        now: datetime,
+        retry_at: datetime | None = None,
+        is_retryable: bool = True,
+    ) -> None:
+        """Put back what a claim still holds; it is tried again after a back-off or as told."""
+        with transaction(self._open, claim.scope, now=now) as tx:
+            held = queue.held(tx, claim)
+            queue.fail(tx, claim, dict.fromkeys(held, (error, retry_at, is_retryable)))
+
+    def release(self, owner: str) -> None:
+        """Put back what an owner still holds, to be taken up by anybody at once."""
+        queue.release(self._open, owner)
+
+    def make_due(self, *, now: datetime) -> None:
+        """Let everything that waits for a later try be due now."""
+        queue.make_due(self._open, now)
+
+    def next_due(self, work: Work | None = None) -> datetime | None:
+        """When there is next something to claim; ``None`` when nothing is queued."""
+        with self._reading() as connection:
+            return queue.next_due(connection, work)
+
+    def pending_count(self, scope: Scope | None = None, *, work: Work | None = None) -> int:
+        """How many items are queued or being worked on."""
+        with self._reading() as connection:
+            return reading.pending_count(connection, scope, work)
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def seq(self, scope: Scope) -> int:
+        """Number of the scope's last log entry; 0 before any."""
+        with self._reading() as connection:
+            return reading.sequence(connection, scope)[0]
+
+    def forget_seq(self, scope: Scope) -> int:
+        """Number of the log entry of the scope's last forget; 0 before any."""
+        with self._reading() as connection:
+            return reading.sequence(connection, scope)[1]
+
+    def changes(self, scope: Scope, *, after: int | None) -> Changes:
+        """What an index that knows the scope up to a log number must learn; ``None``: all."""
+        with self._reading() as connection:
+            return reading.changes(connection, scope, after)
+
+    def passages(
+        self, scope: Scope, *, session: str | None = None, ids: Iterable[str] | None = None
+    ) -> list[Passage]:
+        """Passages by thread, in the order in which they were said; unknown ids are left out."""
+        with self._reading() as connection:
+            return reading.passages(connection, scope, session=session, ids=ids)
+
+    def messages(self, scope: Scope, *, session: str | None = None) -> list[StoredMessage]:
+        """Messages by thread, in the order in which they were said."""
+        with self._reading() as connection:
+            return reading.messages(connection, scope, session=session)
+
+    def facts(
+        self,
+        scope: Scope,
+        *,
+        subject: str | None = None,
+        status: Status | None = None,
+        passage: str | None = None,
+    ) -> list[Fact]:
+        """Facts by id, of any status; of one subject, one status, or stated by one passage."""
+        with self._reading() as connection:
+            return reading.facts(connection, scope, subject=subject, status=status, passage=passage)
+
+    def evidence(self, scope: Scope, fact_id: str) -> list[Evidence]:
+        """Who said a fact, where and when."""
+        with self._reading() as connection:
+            return stated(connection, scope, [fact_id]).get(fact_id, [])
+
+    def entities(self, scope: Scope) -> list[Entity]:
+        """Entities by name."""
+        with self._reading() as connection:
+            return reading.entities(connection, scope)
+
+    def log(self, scope: Scope, *, after: int = 0) -> list[LogEntry]:
+        """The scope's changes, oldest first."""
+        with self._reading() as connection:
+            return reading.log_entries(connection, scope, after=after)
+
+    def stats(self, scope: Scope | None = None) -> Stats:
+        """Counts of a scope, or of the whole store."""
+        with self._reading() as connection:
+            return reading.stats(connection, scope)
+
+    def scopes(self) -> list[Scope]:
+        """Every scope that was ever written to, sorted."""
+        with self._reading() as connection:
+            return reading.scopes(connection)
+
+    def check_model(self, name: str, dims: int | None = None) -> None:
+        """Check that a model's vectors fit those that are stored; any fit an empty store.
+
+        Raises:
+            EmbedderMismatch: they are another model's, or of another size.
+        """
+        with self._reading() as connection:
+            vectors.check_model(connection, name, dims)
+
+    @property
+    def _open(self) -> Database:
+        if self._is_closed:
+            raise StoreError("this store is closed; open it again with Store.open(uri)")
+        return self._database
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with self._open.reading() as connection:
+            yield connection

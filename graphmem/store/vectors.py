@@ -1,0 +1,124 @@
+"""Vectors: one for each text, all of one model, kept as little-endian float32 bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, select
+
+from graphmem.errors import EmbedderMismatch, EmbeddingError
+from graphmem.store import queue
+from graphmem.store.schema import KINDS, chunks, meta, mine, vector
+from graphmem.store.sqlite import insert_if_absent
+from graphmem.store.transaction import Transaction
+from graphmem.types import Scope, VectorKind, Vectors
+
+__all__ = ["check_model", "drop", "load", "put"]
+
+_MODEL = "embedding_model"
+_DIMS = "embedding_dims"
+
+
+def check_model(connection: Connection, name: str, dims: int | None) -> None:
+    """Check that a model's vectors fit those that are stored; any fit an empty store.
+
+    Raises:
+        EmbedderMismatch: they are another model's, or of another size.
+    """
+    stored = _stored_model(connection)
+    if stored is None:
+        return
+    given = (name, stored[1] if dims is None else dims)
+    if given != stored:
+        raise EmbedderMismatch(
+            f"the store's vectors were made by {stored[0]!r} ({stored[1]} dimensions), not by "
+            f"{name!r} ({given[1]}): open it with the model {stored[0]!r}, or start a new store",
+            stored=stored,
+            given=given,
+        )
+
+
+def put(
+    tx: Transaction,
+    claim: queue.Claim,
+    keys: Sequence[tuple[str, str]],
+    rows: NDArray[np.float32],
+    *,
+    model: str,
+) -> None:
+    """Store the vectors of a claim's texts, but for texts that went or changed meanwhile.
+
+    Raises:
+        EmbeddingError: ``rows`` is no finite array with one row for each key.
+        EmbedderMismatch: the store holds another model's vectors.
+    """
+    array = np.asarray(rows, dtype="<f4")
+    if array.ndim != 2 or len(array) != len(keys) or not np.isfinite(array).all():
+        raise EmbeddingError(
+            f"vectors of shape {array.shape} for {len(keys)} texts: "
+            "the embedder must return one finite row for each"
+        )
+    if not keys:
+        return
+    dims = array.shape[1]
+    tx.run(insert_if_absent(meta).values(key=_MODEL, value=model))
+    tx.run(insert_if_absent(meta).values(key=_DIMS, value=str(dims)))
+    check_model(tx.connection, model, dims)
+    held = queue.held(tx, claim)
+    kept = [(key, row) for key, row in zip(keys, array, strict=True) if tuple(key) in held]
+    for every in KINDS:
+        drop(tx, every, [id_ for (kind, id_), _ in kept if kind == every])
+    tx.run(
+        vector.insert(),
+        [
+            {**tx.owner, "kind": kind, "id": id_, "model": model, "dims": dims}
+            | {"data": row.tobytes()}
+            for (kind, id_), row in kept
+        ],
+    )
+    queue.finish(tx, claim, [key for key, _ in kept])
+    for (kind, id_), _ in kept:
+        tx.record("embed", kind, id_)
+
+
+def drop(tx: Transaction, kind: VectorKind, ids: Iterable[str]) -> None:
+    """Delete vectors, where they exist."""
+    for chunk in chunks(ids):
+        tx.run(
+            vector.delete().where(
+                mine(vector, tx.scope), vector.c.kind == kind, vector.c.id.in_(chunk)
+            )
+        )
+
+
+def load(
+    connection: Connection, scope: Scope, ids: dict[VectorKind, list[str]] | None
+) -> dict[VectorKind, Vectors]:
+    """The vectors of some ids that have one, or all of a scope's, by kind and in order of id."""
+    found: dict[VectorKind, list[tuple[str, bytes]]] = {kind: [] for kind in KINDS}
+    wanted = select(vector.c.kind, vector.c.id, vector.c.data).where(mine(vector, scope))
+    if ids is None:
+        for row in connection.execute(wanted.order_by(vector.c.kind, vector.c.id)):
+            found[row.kind].append((row.id, row.data))
+    else:
+        for kind, some in ids.items():
+            for chunk in chunks(sorted(some)):
+                here = wanted.where(vector.c.kind == kind, vector.c.id.in_(chunk))
+                found[kind] += [(row.id, row.data) for row in connection.execute(here)]
+    return {kind: _stack(sorted(rows)) for kind, rows in found.items() if rows}
+
+
+def _stack(rows: Sequence[tuple[str, bytes]]) -> Vectors:
+    data = np.frombuffer(b"".join(data for _, data in rows), dtype="<f4")
+    return Vectors(
+        tuple(id_ for id_, _ in rows),
+        data.astype(np.float32, copy=False).reshape(len(rows), -1),
+    )
+
+
+def _stored_model(connection: Connection) -> tuple[str, int] | None:
+    rows = connection.execute(select(meta.c.key, meta.c.value)).all()
+    values = {row.key: row.value for row in rows}
+    return (values[_MODEL], int(values[_DIMS])) if _MODEL in values else None

@@ -1,0 +1,152 @@
+"""Printing for people: recalls and counts as text that reads at 80 columns, on a terminal or piped.
+
+Stored words are other people's: nothing in them may colour, move or hide what the terminal shows,
+and none of it is read as markup.
+"""
+
+from __future__ import annotations
+
+import codecs
+import sys
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
+
+from graphmem.types import Fact, Passage, Recall, Stats
+
+__all__ = ["open_console", "plain", "say", "show_recall", "show_stats"]
+
+# A zero-width (non-)joiner is spelling in some scripts and inside emoji; it moves nothing.
+_HARMLESS_FORMAT = "\u200c\u200d\u00ad"
+_MAX_NAME = 12
+_LEAST_BODY = 20
+_FOR_NARROW_ENCODINGS = {"✓": "*", "→": "->", "·": "-", "…": "...", "—": "-", "\u2019": "'"}
+
+
+def open_console(*, stderr: bool = False) -> Console:
+    """A console that never fails on a character that the stream's encoding lacks."""
+    codecs.register_error("graphmem.narrow", _spell)
+    stream = sys.stderr if stderr else sys.stdout
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="graphmem.narrow")
+    return Console(stderr=stderr, highlight=False, emoji=False, markup=False)
+
+
+def plain(text: str) -> str:
+    """The text on one line, with every character that could steer a terminal made visible.
+
+    White space of any kind becomes one space; control characters, direction overrides, other
+    invisible format characters and lone surrogates become U+FFFD.
+    """
+    return "".join(_visible(char) for char in " ".join(text.split()))
+
+
+def say(console: Console, text: str, *, style: str = "") -> None:
+    """Print a paragraph, wrapped, without trailing spaces."""
+    _print_hanging(console, Text(), Text(text, style=style))
+
+
+def show_recall(console: Console, recall: Recall, *, gold: Collection[str] = ()) -> None:
+    """Print a recall: its route, its passages with a mark on those in ``gold``, and its facts.
+
+    Args:
+        console: where to print.
+        recall: what to print.
+        gold: ids of the passages to mark with a tick.
+    """
+    say(console, _how(recall), style="dim")
+    names = [plain(ranked.passage.speaker) for ranked in recall.passages]
+    width = min(max(map(cell_len, names), default=0), _MAX_NAME)
+    for ranked, name in zip(recall.passages, names, strict=True):
+        is_gold = ranked.passage.id in gold
+        head = Text.assemble(
+            ("✓ " if is_gold else "  ", "bold green"),
+            (f"{ranked.score:.3f} ", "bold" if is_gold else ""),
+            (f"{_date(ranked.passage):10} {set_cell_size(name, width)} ", "dim"),
+        )
+        _print_hanging(console, head, Text(plain(ranked.passage.full_text)))
+    label = "  facts on the way  "
+    for hit in recall.facts:
+        _print_hanging(console, Text(label, style="dim"), Text(_fact(hit.fact), style="cyan"))
+        label = " " * len(label)
+
+
+def show_stats(console: Console, stats: Stats, extra: Sequence[tuple[str, str]] = ()) -> None:
+    """Print counts as a small table, rows that are zero by good fortune left out.
+
+    Args:
+        console: where to print.
+        stats: the counts.
+        extra: more rows (name, value) for the end of the table.
+    """
+    rows = [*_counts(stats), *extra]
+    width = max(cell_len(name) for name, _ in rows)
+    for name, value in rows:
+        _print_hanging(console, Text(f"{name:{width}}  ", style="dim"), Text(plain(value)))
+
+
+def _print_hanging(console: Console, head: Text, body: Text) -> None:
+    """Print ``body`` wrapped to the right of ``head``, without trailing spaces."""
+    indent = head.cell_len
+    for line in body.wrap(console, max(console.width - indent, _LEAST_BODY)):
+        line.rstrip()
+        console.print(head + line, soft_wrap=True)
+        head = Text(" " * indent)
+
+
+def _visible(char: str) -> str:
+    if unicodedata.category(char) in ("Cc", "Cs", "Cf") and char not in _HARMLESS_FORMAT:
+        return "\ufffd"
+    return char
+
+
+def _spell(error: UnicodeError) -> tuple[str, int]:
+    """Codec error handler: the nearest ASCII spelling of the signs printed here, else ``?``."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lost = error.object[error.start : error.end]
+    return "".join(_FOR_NARROW_ENCODINGS.get(char, "?") for char in lost), error.end
+
+
+def _how(recall: Recall) -> str:
+    how = f"{recall.route} route · {_time(recall.timings)}"
+    return how if recall.route == "graph" else f"{how} · {plain(recall.reason)}"
+
+
+def _time(timings: Mapping[str, float]) -> str:
+    total = timings.get("total", sum(timings.values()))
+    return f"{total:.1f} ms ({timings.get('embed', 0.0):.1f} to embed the question)"
+
+
+def _date(passage: Passage) -> str:
+    return f"{passage.said_at:%Y-%m-%d}" if passage.said_at else ""
+
+
+def _fact(fact: Fact) -> str:
+    predicate = fact.predicate if fact.polarity else f"not: {fact.predicate}"
+    return " → ".join(plain(part) for part in (fact.subject, predicate, fact.object))
+
+
+def _counts(stats: Stats) -> list[tuple[str, str]]:
+    always = [
+        ("messages", stats.messages),
+        ("passages", stats.passages),
+        ("facts", stats.facts),
+        ("entities", stats.entities),
+        ("pending", stats.pending),
+    ]
+    sometimes = [
+        ("facts withheld", stats.withheld),
+        ("failed, will be retried", stats.failed),
+        ("without a vector yet", stats.unembedded),
+        ("in memory, disk refused", stats.spilled),
+    ]
+    rows = [*always, *((name, count) for name, count in sometimes if count)]
+    lines = [(name, f"{count:,}") for name, count in rows]
+    if stats.last_error:
+        lines.append(("last error", stats.last_error))
+    return lines

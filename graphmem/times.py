@@ -1,0 +1,70 @@
+"""Times as texts state them: ISO 8601 of the precision that is known, and no more.
+
+``"2025"``, ``"2025-09"``, ``"2025-09-14"`` or a full time. What is none of these is no time: it is
+passed over, never guessed at.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import isleap, monthrange
+from collections.abc import Iterable
+from datetime import datetime, timedelta, timezone
+
+__all__ = ["earliest", "latest", "span"]
+
+_CLOCK = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}", re.ASCII)
+_CALENDAR = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?", re.ASCII)
+
+
+def span(value: str | None) -> tuple[datetime, datetime] | None:
+    """The first and the last moment of a time; ``None`` for no time.
+
+    A calendar time counts as UTC, for want of a zone, and so does a clock time that states none.
+    """
+    try:
+        return _span(value or "")
+    except (ValueError, OverflowError):
+        return None
+
+
+def _span(value: str) -> tuple[datetime, datetime] | None:
+    found = _CALENDAR.fullmatch(value)
+    if found:
+        return _calendar_span(int(found[1]), int(found[2] or 0), int(found[3] or 0))
+    # Newer Pythons read more notations than older ones: only what all of them read counts.
+    if not _CLOCK.match(value):
+        return None
+    moment = datetime.fromisoformat(value.replace("Z", "+00:00"))
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    return moment, moment
+
+
+def earliest(starts: Iterable[str | None]) -> str | None:
+    """The earliest time, as precise as stated: ``2025-09`` of ``2025``, ``2025-09``, ``2026``."""
+    spans = _spans(starts)
+    if not spans:
+        return None
+    first, last = min(spans.values(), key=lambda ends: (ends[0], -ends[1].timestamp()))
+    inside = {value: ends for value, ends in spans.items() if ends[0] >= first and ends[1] <= last}
+    return min(inside, key=lambda value: (inside[value][1] - inside[value][0], value))
+
+
+def latest(ends: Iterable[str | None], *, after: str | None = None) -> str | None:
+    """The latest time, the more precise of equals; ``None`` where it lies before ``after``."""
+    spans = _spans(ends)
+    if not spans:
+        return None
+    last = max(spans, key=lambda value: (spans[value][1], spans[value][0], value))
+    start = span(after)
+    return None if start and spans[last][1] < start[0] else last
+
+
+def _spans(values: Iterable[str | None]) -> dict[str, tuple[datetime, datetime]]:
+    return {value: ends for value in values if value and (ends := span(value))}
+
+
+def _calendar_span(year: int, month: int, day: int) -> tuple[datetime, datetime]:
+    first = datetime(year, month or 1, day or 1, tzinfo=timezone.utc)
+    days = 1 if day else monthrange(year, month)[1] if month else 365 + isleap(year)
+    return first, first + (timedelta(days=days) - timedelta(microseconds=1))

@@ -1,0 +1,448 @@
+"""The vocabulary: frozen values that every stage takes and returns, and two protocols.
+
+A *message* is what somebody said; a *passage* is the unit that is stored and recalled (one message,
+or a part of a long one); a *triple* is what an extractor reads out of a passage; a *fact* is a
+triple as the store believes it, with the passages it rests on; a *scope* says whose memory it is.
+All times are timezone-aware. This module imports nothing of graphmem's but errors and identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from graphmem.errors import InvalidInput
+from graphmem.identity import clean_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "Changes",
+    "Embedder",
+    "Entity",
+    "Extraction",
+    "Extractor",
+    "Fact",
+    "FactHit",
+    "Message",
+    "Passage",
+    "RankedPassage",
+    "Recall",
+    "Receipt",
+    "Role",
+    "Route",
+    "Scope",
+    "Seed",
+    "Stats",
+    "Status",
+    "Triple",
+    "Usage",
+    "VectorKind",
+    "Vectors",
+]
+
+Role = Literal["user", "assistant", "system", "tool", "document"]
+VectorKind = Literal["passage", "fact", "entity"]
+Route = Literal["graph", "dense", "lexical", "empty"]
+Status = Literal["candidate", "asserted", "verified", "disputed", "rejected"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Scope:
+    """Whose memory: part of the identity of everything stored. There is no read without one.
+
+    Attributes:
+        user: the person (or tenant) that the memory belongs to; not empty.
+        agent: one of the person's agents, where each keeps a memory of its own; ``""`` is the
+            person's common memory. The two are different scopes: neither reads the other.
+    """
+
+    user: str
+    agent: str = ""
+
+    def __post_init__(self) -> None:
+        for name, value in (("user", self.user), ("agent", self.agent)):
+            if not isinstance(value, str):
+                raise InvalidInput(f"Scope.{name} must be a string, not {type(value).__name__}")
+            if clean_text(value) != value:
+                raise InvalidInput(f"Scope.{name} holds NUL or a lone surrogate: {value!r}")
+        if not self.user.strip():
+            raise InvalidInput("Scope.user is empty: name whose memory it is, e.g. Scope('ana')")
+
+    @classmethod
+    def of(cls, value: Scope | str) -> Scope:
+        """The scope itself, or the common memory of the user named by a string."""
+        if isinstance(value, Scope):
+            return value
+        if isinstance(value, str):
+            return cls(value)
+        raise InvalidInput(f"a scope is a string or a Scope, not {type(value).__name__}")
+
+    def __str__(self) -> str:
+        return f"{self.user}/{self.agent}" if self.agent else self.user
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What somebody said, as handed to ``remember``.
+
+    Attributes:
+        text: the words. Cleaned on the way in (see ``identity.clean_text``).
+        role: who speaks in the protocol's sense. Two people talking are both ``"user"``.
+        speaker: the name of who speaks; ``None`` for the scope's own user, or "assistant".
+        said_at: when it was said, timezone-aware; ``None`` is unknown and stays unknown.
+        title: a document's title; only for ``role="document"``.
+        metadata: JSON-able values that the application wants back.
+    """
+
+    text: str
+    role: Role = "user"
+    speaker: str | None = None
+    said_at: datetime | None = None
+    title: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The unit of text that is stored and recalled: one message, or a part of a long one.
+
+    Attributes:
+        id: content id; equal for equal words of one speaker in one session.
+        message_id: the message it is, or is a part of.
+        text: its words, without the title.
+        role: role of the message.
+        speaker: who said it; ``""`` for a document.
+        session: the conversation it belongs to; ``""`` where none was named.
+        thread: passages of one thread are neighbours in order: the session of a chat message, the
+            message itself for a document or a lone text.
+        said_at: when it was said (earliest occurrence); ``None`` is unknown.
+        ordinal: arrival number of the message within its thread, from 0.
+        part: which part of the message, from 0.
+        title: a document's title, or ``""``.
+        metadata: the message's.
+        before: the passages just before it in its thread, oldest first: what an extractor may look
+            back at to resolve "she" or "there". Filled only for extraction.
+    """
+
+    id: str
+    message_id: str
+    text: str
+    role: Role = "user"
+    speaker: str = ""
+    session: str = ""
+    thread: str = ""
+    said_at: datetime | None = None
+    ordinal: int = 0
+    part: int = 0
+    title: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    before: tuple[Passage, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def full_text(self) -> str:
+        """Title line and text: what is embedded, searched and read by an extractor."""
+        return f"{self.title}\n{self.text}" if self.title else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """What an extractor read: a subject, a predicate and an object, as names.
+
+    Attributes:
+        polarity: False when the passage denies it ("does not eat meat").
+        valid_from, valid_to: when it holds in the world, as ISO 8601 of the known precision
+            (``"2025"``, ``"2025-09"``, ``"2025-09-14"``, or a full time); ``None`` is unknown.
+        speaker: who claims it, where that is not the passage's speaker.
+    """
+
+    subject: str
+    predicate: str
+    object: str
+    polarity: bool = True
+    valid_from: str | None = None
+    valid_to: str | None = None
+    speaker: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What an extractor made of one passage: triples (maybe none), or a failure and why.
+
+    "Nothing to learn" is ``Extraction(id)``; "could not read" is ``Extraction(id, error="…")``.
+
+    Attributes:
+        passage_id: the passage.
+        triples: in the order read.
+        error: why it failed; ``None`` when it did not.
+        is_retryable: whether a failed passage may do better later.
+        dropped: reasons for items of the reply that were no triples.
+    """
+
+    passage_id: str
+    triples: tuple[Triple, ...] = ()
+    error: str | None = None
+    is_retryable: bool = True
+    dropped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A triple as the store believes it.
+
+    Attributes:
+        id: content id of normalised subject, predicate, object and polarity.
+        subject_id, object_id: ids of the entities at its ends.
+        subject, predicate, object: display forms.
+        polarity: False for a denial.
+        valid_from, valid_to: when it holds in the world (ISO 8601 prefix); ``None`` is unknown.
+        recorded_at: when the store first believed it.
+        retired_at: when the store ceased to; ``None`` while it is live.
+        status: only ``asserted`` and ``verified`` facts seed recalls and reach the context.
+        replaced_by: the fact that superseded it.
+        passages: ids of the passages that state it, sorted: its provenance, never empty.
+    """
+
+    id: str
+    subject_id: str
+    object_id: str
+    subject: str
+    predicate: str
+    object: str
+    polarity: bool = True
+    valid_from: str | None = None
+    valid_to: str | None = None
+    recorded_at: datetime | None = None
+    retired_at: datetime | None = None
+    status: Status = "asserted"
+    replaced_by: str | None = None
+    passages: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The fact as words: what is embedded and shown."""
+        predicate = self.predicate if self.polarity else f"(not) {self.predicate}"
+        return f"{self.subject} {predicate} {self.object}"
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it may seed a recall: believed now, and neither withheld nor superseded."""
+        return self.retired_at is None and self.status in ("asserted", "verified")
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A vertex: everything whose name has one normal form, within one scope."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """An entity that a question touches, and its share of the reset distribution (0 to 1)."""
+
+    entity: Entity
+    weight: float
+    reason: Literal["fact", "name"]
+
+
+@dataclass(frozen=True, slots=True)
+class FactHit:
+    """A seed fact of a recall with its score (higher is better; comparable within one recall)."""
+
+    fact: Fact
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPassage:
+    """A recalled passage.
+
+    Attributes:
+        passage: the passage.
+        score: higher is better; comparable within one recall only, no probability.
+        facts: the facts on its way: seed facts it states and facts that share an entity with them.
+    """
+
+    passage: Passage
+    score: float
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """The answer to a question: passages, best first, and how they were found.
+
+    Attributes:
+        query: the question.
+        scope: whose memory was asked.
+        passages: at most ``top_k``, best first, ties by id.
+        route: ``graph`` (PageRank), ``dense`` (vectors fused with words, no seed or no graph),
+            ``lexical`` (words only: no vectors yet), ``empty`` (nothing stored, or nothing asked).
+        reason: why this route.
+        facts: the seed facts, best first.
+        seeds: entities of the reset distribution, heaviest first.
+        withheld: how many facts were kept out, by reason.
+        timings: milliseconds by stage.
+    """
+
+    query: str
+    scope: Scope
+    passages: tuple[RankedPassage, ...] = ()
+    route: Route = "empty"
+    reason: str = ""
+    facts: tuple[FactHit, ...] = ()
+    seeds: tuple[Seed, ...] = ()
+    withheld: Mapping[str, int] = field(default_factory=dict)
+    timings: Mapping[str, float] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[RankedPassage]:
+        return iter(self.passages)
+
+    def __len__(self) -> int:
+        return len(self.passages)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a write did, item by item; nothing is dropped without a line here.
+
+    Attributes:
+        scope: whose memory was written.
+        stored: ids of passages that are new.
+        merged: ids of passages that were there already (another occurrence, or redelivery).
+        dropped: (what, why) for input that is no memory: empty text, system prompts, tool noise.
+        forgotten: ids of passages erased.
+        deferred: ids or reasons of what waits (spilled to memory because the disk refused, pages
+            that an open reader still holds).
+    """
+
+    scope: Scope
+    stored: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
+    dropped: tuple[tuple[str, str], ...] = ()
+    forgotten: tuple[str, ...] = ()
+    deferred: tuple[str, ...] = ()
+
+    @property
+    def passages(self) -> tuple[str, ...]:
+        """Ids of all passages that the input stands for, new or known."""
+        return self.stored + self.merged
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a model was asked: calls made, and tokens as the server counted them."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return replace(
+            self,
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts of one scope (or of a whole store) and of this process's work on it.
+
+    Attributes:
+        messages, passages, facts, entities: rows. ``facts`` counts live ones.
+        withheld: facts that are stored but kept out of recall.
+        pending: passages not yet extracted.
+        failed: passages among the pending that have failed at least once.
+        unembedded: texts that have no vector yet.
+        spilled: messages in memory because the disk refused them.
+        usage: the extractor's calls and tokens in this process.
+        faults: swallowed faults in this process, by kind.
+        last_error: the newest extraction, embedding or storage error, or ``""``.
+    """
+
+    messages: int = 0
+    passages: int = 0
+    facts: int = 0
+    entities: int = 0
+    withheld: int = 0
+    pending: int = 0
+    failed: int = 0
+    unembedded: int = 0
+    spilled: int = 0
+    usage: Usage = Usage()
+    faults: Mapping[str, int] = field(default_factory=dict)
+    last_error: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vectors:
+    """Vectors by id: ``rows`` has shape (len(ids), dims), float32, unit length."""
+
+    ids: tuple[str, ...]
+    rows: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changes:
+    """What an index must learn to be up to date with the store's rows of one scope.
+
+    Applying the same changes twice, or newer rows first, does no harm: rows are whole and keyed.
+
+    Attributes:
+        seq: the scope's log sequence number after these changes.
+        passages: new or changed.
+        facts: new or changed, of any status.
+        vectors: new, by kind.
+        removed: ids of passages, facts and entities that are gone.
+        is_whole: these are all rows of the scope; whatever was known before is void.
+    """
+
+    seq: int
+    passages: tuple[Passage, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    vectors: Mapping[VectorKind, Vectors] = field(default_factory=dict)
+    removed: frozenset[str] = frozenset()
+    is_whole: bool = False
+
+
+@runtime_checkable
+class Extractor(Protocol):
+    """Reads triples out of passages. Called from worker threads, several at a time."""
+
+    @property
+    def name(self) -> str:
+        """What made the triples, with its version (``"rules/1"``): kept with each fact."""
+        ...
+
+    def extract(self, passages: Sequence[Passage]) -> Sequence[Extraction]:
+        """One Extraction for each passage, in any order. All passages are of one scope, in order.
+
+        A failure of some passages is reported in their Extraction; raising fails them all.
+        """
+        ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into unit vectors. Called from worker threads and from recalls."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, kept with each vector: two models of one name must agree."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Array of shape (len(texts), dims), float32; rows of length 1 (or 0 for "no sense")."""
+        ...
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Array of shape (dims,), as ``embed``, for a question."""
+        ...

@@ -1,0 +1,197 @@
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from graphmem import GraphMemory, cli
+from graphmem.testing import ScriptedExtractor
+from model_server import completion, serving
+
+QUESTION = "Where does Aunt Vera live?"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A small store of two scopes, made with the bundled embedder and two scripted facts."""
+    path = tmp_path_factory.mktemp("cli") / "memory.db"
+    script = {
+        "Aunt Vera lives in Tavistock.": [("Aunt Vera", "lives in", "Tavistock")],
+        "Pavel plays the accordion.": [("Pavel", "plays", "accordion")],
+    }
+    with GraphMemory.open(path, extractor=ScriptedExtractor(script)) as memory:
+        memory.remember(list(script), scope="Nell", session="s1")
+        memory.remember("Zoe's\x1b[31m secret is a tortoise.", scope="Zoe", session="s1")
+        assert memory.drain(60) == 0
+    return str(path)
+
+
+def graphmem(*arguments, **options):
+    command = [sys.executable, "-m", "graphmem", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+
+
+def test_recall_prints_the_passage_first(store, capsys):
+    assert cli.main(["recall", QUESTION, "--uri", store, "--scope", "Nell"]) == 0
+    out = capsys.readouterr().out
+    assert "route" in out.splitlines()[0]
+    assert "Aunt Vera lives in Tavistock." in out.splitlines()[1]
+    assert "Aunt Vera → lives in → Tavistock" in out
+
+
+def test_recall_as_json_is_whole_and_stays_in_its_scope(store, capsys):
+    assert (
+        cli.main(["recall", QUESTION, "--uri", f"sqlite:///{store}", "--scope", "Nell", "--json"])
+        == 0
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert found["query"] == QUESTION
+    assert found["scope"] == "Nell"
+    assert [item["text"] for item in found["passages"]] == [
+        "Aunt Vera lives in Tavistock.",
+        "Pavel plays the accordion.",
+    ]
+    assert found["facts"][0]["object"] == "Tavistock"
+    assert found["timings"]["total"] > 0
+
+
+def test_top_k_and_session_narrow_a_recall(store, capsys):
+    command = ["recall", QUESTION, "--uri", store, "--scope", "Nell", "--json"]
+    cli.main([*command, "--top-k", "1"])
+    assert len(json.loads(capsys.readouterr().out)["passages"]) == 1
+    cli.main([*command, "--session", "s1"])
+    assert len(json.loads(capsys.readouterr().out)["passages"]) == 2
+    assert cli.main([*command, "--session", "other"]) == 1
+    assert json.loads(capsys.readouterr().out)["passages"] == []
+
+
+def test_nothing_found_is_exit_code_1(store, capsys):
+    assert cli.main(["recall", QUESTION, "--uri", store, "--scope", "nobody"]) == 1
+    assert "empty route" in capsys.readouterr().out
+
+
+def test_stats_count_a_scope_or_the_whole_store(store, capsys):
+    assert cli.main(["stats", "--uri", store, "--scope", "Nell", "--json"]) == 0
+    counts = json.loads(capsys.readouterr().out)
+    assert (counts["passages"], counts["facts"], counts["pending"]) == (2, 2, 0)
+    assert cli.main(["stats", "--uri", store, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["passages"] == 3
+    assert cli.main(["stats", "--uri", store]) == 0
+    assert "passages" in capsys.readouterr().out
+
+
+def test_stored_escapes_do_not_reach_the_terminal(store, capsys):
+    cli.main(["recall", "What is the secret?", "--uri", store, "--scope", "Zoe"])
+    out = capsys.readouterr().out
+    assert "\ufffd[31m secret" in out
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["stats", "--uri", "missing.db"], "no store at 'missing.db'"),
+        (["stats", "--uri", "sqlite:///missing.db"], "no store at 'sqlite:///missing.db'"),
+        (["stats", "--uri", ":memory:"], "no store at ':memory:'"),
+        (["stats", "--uri", "postgresql://x/y"], "sqlite"),
+        (["recall", "x", "--uri", "missing.db", "--scope", "Nell"], "no store at 'missing.db'"),
+        (["bench", "recall", "--data", "missing.json.gz"], "no such data file: missing.json.gz"),
+    ],
+)
+def test_a_missing_file_is_one_clear_line_and_is_not_made(
+    command, says, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(command) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert says in captured.err
+    assert captured.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_no_store_is_named_and_left_alone(tmp_path, capsys):
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, " * 100)
+    assert cli.main(["stats", "--uri", str(path)]) == 2
+    assert "graphmem:" in capsys.readouterr().err
+    assert path.read_text() == "not a database, " * 100
+
+
+@pytest.mark.parametrize("top_k", ["0", "1001"])
+def test_a_value_out_of_range_is_an_error_of_ours(store, top_k, capsys):
+    command = ["recall", "x", "--uri", store, "--scope", "Nell", "--top-k", top_k]
+    assert cli.main(command) == 2
+    assert "top_k" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [[], ["recall"], ["stats"], ["bench"], ["nonsense"]])
+def test_wrong_use_is_exit_code_2(command, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(command)
+    assert stopped.value.code == 2
+    assert "usage: graphmem" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["demo"], ["recall"], ["stats"], ["bench", "recall"]])
+def test_help_shows_an_example(command, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([*command, "--help"])
+    assert stopped.value.code == 0
+    assert f"example:\n  graphmem {' '.join(command)}" in capsys.readouterr().out
+
+
+def test_the_demo_reads_facts_with_a_model_where_one_is_named(capsys):
+    triple = {"source": "m1", "subject": "Nell", "predicate": "talks to", "object": "Kit"}
+    with serving(completion(json.dumps({"triples": [triple]}))) as server:
+        assert cli.main(["demo", "--base-url", server.base_url, "--model", "tiny"]) == 0
+    out = capsys.readouterr().out
+    assert server.requests[0]["model"] == "tiny"
+    assert re.search(rf"^model calls +{server.calls}$", out, re.MULTILINE)
+    assert f"{100 * server.calls:,} read, {10 * server.calls:,} written" in out
+    assert re.search(r"^pending +0$", out, re.MULTILINE)
+
+
+def test_a_server_that_is_not_there_is_one_clear_line(capsys):
+    assert cli.main(["demo", "--base-url", "http://127.0.0.1:9/v1"]) == 2
+    captured = capsys.readouterr()
+    assert "http://127.0.0.1:9/v1" in captured.err
+    assert "--model" in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_the_module_is_the_command(store):
+    done = graphmem("stats", "--uri", store, "--scope", "Nell", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["passages"] == 2
+    failed = graphmem("stats", "--uri", store + ".missing")
+    assert failed.returncode == 2
+    assert "Traceback" not in failed.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_an_interrupt_is_exit_code_130_without_a_traceback(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "graphmem",
+        "demo",
+        "--offline",
+        "--uri",
+        str(tmp_path / "x.db"),
+    ]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stdout.readline().startswith("graphmem demo")
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors

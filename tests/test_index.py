@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmem.errors import EmbeddingError
+from graphmem.index import Index
+from graphmem.testing import HashEmbedder
+from graphmem.types import Changes, Vectors
+from worlds import Said, World, ask, entity_id, facts_of, ids
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
+EMBEDDER = HashEmbedder()
+
+
+def said_pool() -> dict[str, Said]:
+    """Documents and messages that share names, titles, facts and sessions."""
+    rows = [
+        Said("d1", "Lisbon lies on the Tagus.", [("Lisbon", "lies on", "Tagus")], title="Lisbon"),
+        Said("d2", "The Tagus rises in Spain.", [("Tagus", "rises in", "Spain")], title="Tagus"),
+        Said("d3", "Lisbon is west of Spain, on the Tagus.", [("Lisbon", "lies on", "Tagus")]),
+        Said("d4", "Nothing was read from this about Maja.", title="Spain (country)"),
+    ]
+    talk = [
+        ("Ana", "Maja moved to Lisbon", [("Maja", "moved to", "Lisbon")]),
+        ("Zoe", "does she like it?", []),
+        ("Ana", "she works by the Tagus", [("Maja", "works by", "Tagus")]),
+        ("Ana", "my dog is Rex", [("Ana", "has dog", "Rex")]),
+        ("assistant", "Rex sounds like a terrier", [("Rex", "is a", "terrier")]),
+        ("Ana", "Maja moved to Oslo", [("Maja", "moved to", "Oslo")]),
+        ("Zoe", "the tagus again", []),
+        ("Ana", "京都 is far from Lisbon", [("京都", "is far from", "Lisbon")]),
+    ]
+    for number, (speaker, text, triples) in enumerate(talk):
+        rows.append(
+            Said(
+                f"t{number}",
+                text,
+                triples,
+                speaker=speaker,
+                session=f"s{number // 5}",
+                said_at=None if number == 2 else NOON + timedelta(days=number),
+                role="assistant" if speaker == "assistant" else "user",
+                status="candidate" if speaker == "assistant" else "asserted",
+            )
+        )
+    return {one.id: one for one in rows}
+
+
+POOL = said_pool()
+ORDINALS = {key: number for number, key in enumerate(POOL)}
+QUESTIONS = (
+    "Where does Maja work?",
+    "Which country does the river of Lisbon rise in?",
+    "What is my dog?",
+    "京都",
+    "When did Maja move to Oslo in March?",
+    "Spain, Oslo, Rex, Tagus, Lisbon",
+)
+
+
+def rows_of(keys):
+    said = [POOL[key] for key in sorted(keys, key=ORDINALS.__getitem__)]
+    return {one.id: one.passage(ORDINALS[one.id]) for one in said}, {
+        f.id: f for f in facts_of(said)
+    }
+
+
+def changes_between(before, after, *, with_vectors=True) -> Changes:
+    """What a store would report between two sets of passages."""
+    old_passages, old_facts = rows_of(before)
+    passages, facts = rows_of(after)
+    new_passages = [one for key, one in passages.items() if key not in old_passages]
+    new_facts = [one for key, one in facts.items() if old_facts.get(key) != one]
+    gone = (old_passages.keys() - passages.keys()) | (old_facts.keys() - facts.keys())
+    vectors = World([], EMBEDDER).vectors(new_passages, new_facts) if with_vectors else {}
+    return Changes(1, tuple(new_passages), tuple(new_facts), vectors, frozenset(gone))
+
+
+def whole(keys) -> Changes:
+    passages, facts = rows_of(keys)
+    vectors = World([], EMBEDDER).vectors(list(passages.values()), list(facts.values()))
+    return Changes(1, tuple(passages.values()), tuple(facts.values()), vectors, is_whole=True)
+
+
+def answers(index: Index):
+    found = [ask(index, question, top_k=12) for question in QUESTIONS]
+    return [replace(one, timings={}) for one in found]
+
+
+@given(st.lists(st.sets(st.sampled_from(sorted(POOL))), min_size=1, max_size=5), st.data())
+def test_any_way_to_the_same_rows_gives_the_same_answers(states, data):
+    index, keys = Index(), set()
+    for state in states:
+        changes = changes_between(keys, state)
+        order = data.draw(st.permutations(changes.passages))
+        index.update(replace(changes, passages=tuple(order)))
+        keys = state
+        if data.draw(st.booleans()):
+            ask(index, QUESTIONS[0])
+        if data.draw(st.booleans()):
+            index.update(replace(changes_between(set(), keys), removed=frozenset()))
+    fresh = Index()
+    fresh.update(whole(keys))
+    assert answers(index) == answers(fresh)
+
+
+def test_the_pool_reaches_every_kind_of_answer():
+    index = Index()
+    index.update(whole(POOL))
+    found = answers(index)
+    assert {one.route for one in found} == {"graph"}
+    assert {seed.reason for one in found for seed in one.seeds} == {"fact", "name"}
+    memory = index.snapshot()
+    assert memory.is_hub.any()
+    assert not memory.is_live.all()
+    assert len(memory.synonyms.items) or len(memory.about.items)
+
+
+def test_vectors_may_come_later():
+    index = Index()
+    changes = whole(POOL)
+    index.update(replace(changes, vectors={}))
+    assert ask(index, QUESTIONS[0]).route == "lexical"
+    index.update(Changes(2, vectors=changes.vectors))
+    fresh = Index()
+    fresh.update(changes)
+    assert answers(index) == answers(fresh)
+
+
+def test_a_whole_change_voids_what_was_known():
+    index = Index()
+    index.update(whole(POOL))
+    index.update(whole(["d1"]))
+    assert len(index) == 1
+    assert ids(ask(index, "Maja")) == ["d1"]
+
+
+def test_seq_grows_only():
+    index = Index()
+    assert index.seq == 0
+    index.update(Changes(5))
+    index.update(Changes(3))
+    assert index.seq == 5
+
+
+def test_a_fact_with_other_words_waits_for_its_vector():
+    index = Index()
+    index.update(whole(["d1"]))
+    (fact,) = facts_of([POOL["d1"]])
+    assert index.snapshot().fact_meanings.has_vectors
+    index.update(Changes(2, facts=(replace(fact, subject="LISBON"),)))
+    assert not index.snapshot().fact_meanings.has_vectors
+
+
+def test_names_are_found_whichever_comes_first():
+    named, telling = POOL["d4"], POOL["t0"]
+    for order in ((named, telling), (telling, named)):
+        index = Index()
+        for one in order:
+            passage = one.passage(0)
+            index.update(Changes(1, (passage,), facts_of([one])))
+        memory = index.snapshot()
+        place = [passage.id for passage in memory.passages].index("d4")
+        names = {memory.entities[e].id for e in memory.names[place].tolist()}
+        assert entity_id("Maja") in names
+        assert entity_id("Lisbon") not in names
+
+
+def test_a_rejected_fact_leaves_no_trace_and_a_withheld_one_seeds_nothing():
+    (fact,) = facts_of([POOL["d1"]])
+    index = Index()
+    index.update(whole(["d1"]))
+    for status, count in (("rejected", 0), ("candidate", 1), ("disputed", 1)):
+        index.update(Changes(2, facts=(replace(fact, status=status),)))
+        memory = index.snapshot()
+        assert len(memory.facts) == count
+        assert not memory.is_live.any()
+    index.update(Changes(3, facts=(fact,)))
+    assert index.snapshot().is_live.tolist() == [True]
+
+
+def test_vectors_of_another_size_are_refused():
+    index = Index()
+    index.update(whole(["d1"]))
+    wrong = Vectors(("d1",), np.ones((1, 3), dtype=np.float32))
+    with pytest.raises(EmbeddingError, match="one embedding model"):
+        index.update(Changes(2, vectors={"passage": wrong}))
+    assert ids(ask(index, "Lisbon")) == ["d1"]
+
+
+def test_a_title_says_what_a_passage_is_about():
+    index = Index()
+    index.update(whole(["d1", "d2", "d3", "d4"]))
+    memory = index.snapshot()
+    about = {
+        passage.id: {memory.entities[e].name for e in memory.about[place].tolist()}
+        for place, passage in enumerate(memory.passages)
+    }
+    assert about == {"d1": {"Lisbon"}, "d2": {"Tagus"}, "d3": {"Lisbon", "Tagus"}, "d4": {"Spain"}}

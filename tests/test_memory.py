@@ -1,0 +1,318 @@
+"""Stories by the public door of the engine."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import NOON, batches, open_memory, stated, story
+
+from graphmem import GraphMemory, Message, Scope
+from graphmem.errors import (
+    EmbedderMismatch,
+    GraphMemError,
+    InvalidInput,
+    NotFound,
+)
+from graphmem.identity import clean_text
+from graphmem.testing import HashEmbedder, ScriptedExtractor
+
+
+def everything(memory: GraphMemory) -> dict[str, Any]:
+    """What a scope knows, free of ids that arrival gives and of recording times."""
+    facts = [
+        (fact.text, fact.status, fact.valid_from, fact.valid_to, fact.passages)
+        for fact in memory.facts()
+    ]
+    return {
+        "facts": sorted(facts),
+        "entities": [entity.name for entity in memory.entities()],
+        "passages": {passage.id: passage.text for passage in memory.passages()},
+        "order": {
+            session: [passage.id for passage in memory.passages(session=session)]
+            for session in sorted({passage.session for passage in memory.passages()})
+        },
+    }
+
+
+def ranking(memory: GraphMemory, query: str) -> list[tuple[str, float]]:
+    return [(one.passage.id, round(one.score, 6)) for one in memory.recall(query, top_k=10)]
+
+
+QUESTIONS = ("Who moved to Oslo?", "Where did Maja go?", "what happened near Porto", "note 17")
+
+
+def test_remember_then_recall_through_the_graph(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db") as memory:
+        receipt = memory.remember(
+            [Message("Maja moved to Oslo"), Message("the cheese was good"), Message("Oslo is wet")]
+        )
+        assert len(receipt.stored) == 3
+        assert memory.drain(10) == 0
+        found = memory.recall("Where did Maja move?", top_k=2)
+        assert found.route == "graph"
+        assert found.passages[0].passage.text == "Maja moved to Oslo"
+        assert {hit.fact.object for hit in found.facts} >= {"Oslo"}
+        assert found.seeds
+        assert set(found.timings) >= {"embed", "update", "total"}
+
+
+def test_words_are_recalled_before_anything_is_extracted(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db") as memory:
+        memory._worker.stop()
+        memory.remember("the password of the shed is walrus")
+        found = memory.recall("what is the shed's password?")
+        assert [one.passage.text for one in found] == ["the password of the shed is walrus"]
+        assert found.route == "lexical"
+
+
+def test_an_empty_memory_recalls_nothing(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db") as memory:
+        for query in ("anything?", "", "   ", "🦜", "\ud800"):
+            found = memory.recall(query)
+            assert (found.route, len(found)) == ("empty", 0)
+            assert found.reason
+        assert memory.stats().passages == 0
+
+
+def test_batching_and_order_of_stamped_messages_change_nothing(tmp_path: Path) -> None:
+    told = story(500)
+    outcomes = []
+    for attempt in range(10):
+        with open_memory(tmp_path / f"{attempt}.db") as memory:
+            for session, messages in batches(told, random.Random(attempt)):
+                memory.remember(messages, session=session)
+                if attempt % 2 and len(messages) > 10:
+                    memory.drain(30)
+            assert memory.drain(60) == 0
+            outcomes.append((everything(memory), [ranking(memory, q) for q in QUESTIONS]))
+    assert len(outcomes[0][0]["facts"]) > 60  # positive control: there is something to agree on
+    assert all(outcomes[0][1])
+    for outcome in outcomes[1:]:
+        assert outcome == outcomes[0]
+
+
+def test_forgetting_gives_the_graph_that_never_saw_it(tmp_path: Path) -> None:
+    told = story(120)
+    with open_memory(tmp_path / "twin.db") as twin, open_memory(tmp_path / "m.db") as memory:
+        gone = [index for index in range(120) if index % 7 == 3]
+        for index, (session, message) in enumerate(told):
+            memory.remember([message], session=session)
+            if index not in gone:
+                twin.remember([message], session=session)
+        memory.drain(30)
+        by_text = {passage.text: passage.id for passage in memory.passages()}
+        before = everything(memory)
+        for index in gone:
+            receipt = memory.forget(passage=by_text[told[index][1].text])
+            assert len(receipt.forgotten) == 1
+        assert memory.drain(30) == 0
+        assert twin.drain(30) == 0
+        after, never = everything(memory), everything(twin)
+        assert after == never
+        assert after != before
+        for query in QUESTIONS:
+            assert ranking(memory, query) == ranking(twin, query)
+
+
+def test_redelivery_changes_nothing(tmp_path: Path) -> None:
+    told = [message for _, message in story(30, sessions=1)]
+    with open_memory(tmp_path / "m.db") as memory:
+        first = memory.remember(told, session="s")
+        memory.drain(10)
+        before = everything(memory)
+        again = memory.remember(told, session="s")
+        pieces = [memory.remember(told[i : i + 3], session="s") for i in range(0, 30, 3)]
+        memory.drain(10)
+        assert (len(first.stored), again.stored, len(again.merged)) == (30, (), 30)
+        assert not any(piece.stored for piece in pieces)
+        assert everything(memory) == before
+
+
+def test_scopes_are_walls(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db") as memory:
+        memory.remember("Maja moved to Oslo", scope="ann")
+        memory.remember("Maja moved to Porto", scope="ben")
+        memory.remember("Maja moved to Brno", scope=Scope("ann", "coach"))
+        memory.drain(10)
+        for scope, place in (("ann", "Oslo"), ("ben", "Porto"), (Scope("ann", "coach"), "Brno")):
+            found = memory.recall("Where did Maja move?", scope=scope)
+            assert [one.passage.text for one in found] == [f"Maja moved to {place}"]
+            assert {fact.object for fact in memory.facts(scope)} == {place, "Maja"}
+        assert len(memory.recall("Where did Maja move?")) == 0
+        memory.forget("ann", everything=True)
+        assert len(memory.recall("Where did Maja move?", scope="ann")) == 0
+        assert len(memory.recall("Where did Maja move?", scope="ben")) == 1
+
+
+def test_forget_a_session_and_a_message(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db") as memory:
+        memory.remember([Message("Maja moved to Oslo"), Message("Rui moved to Ghent")], session="a")
+        memory.remember([Message("Bea moved to Oslo")], session="b")
+        memory.drain(10)
+        assert len(memory.forget(session="a").forgotten) == 2
+        assert {entity.name for entity in memory.entities()} == {"Bea", "Oslo"}
+        (left,) = memory.passages()
+        assert memory.forget(message=left.message_id).forgotten == (left.id,)
+        assert memory.stats().entities == 0
+        assert memory.recall("Bea").route == "empty"
+
+
+def test_forget_names_what_is_not_there(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db") as memory:
+        memory.remember("Maja moved to Oslo", scope="ann")
+        (passage,) = memory.passages("ann")
+        with pytest.raises(NotFound):
+            memory.forget("ben", passage=passage.id)
+        with pytest.raises(NotFound):
+            memory.forget("ann", session="nowhere")
+        with pytest.raises(InvalidInput, match="exactly one"):
+            memory.forget("ann")
+        assert len(memory.passages("ann")) == 1
+
+
+def test_a_document_keeps_title_and_order(tmp_path: Path) -> None:
+    text = "\n\n".join(f"Chapter {n}. " + "The harbour was quiet. " * 80 for n in range(6))
+    with open_memory(tmp_path / "m.db") as memory:
+        receipt = memory.remember(text, title="The Harbour")
+        assert len(receipt.stored) > 1
+        parts = memory.passages()
+        assert [part.part for part in parts] == list(range(len(parts)))
+        assert {part.title for part in parts} == {"The Harbour"}
+        assert "".join(part.text for part in parts).split() == text.split()
+        memory.drain(10)
+        assert memory.recall("chapter 4 harbour").passages[0].passage.title == "The Harbour"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bad \udc9a text",
+        "\ud83d",
+        "\ud83d\ude00 joined",
+        "nul \x00 inside",
+        "مرحبا بالعالم، هذا نص من اليمين",
+        "田中さんは京都に住んでいる",
+        "x" * 200_000,
+        "word " * 40_000,
+        "zero\u200bwidth",
+    ],
+)
+def test_any_text_is_kept_and_found(tmp_path: Path, text: str) -> None:
+    with open_memory(tmp_path / "m.db") as memory:
+        memory.remember("Maja moved to Oslo")
+        assert memory.remember(text).stored
+        assert memory.drain(60) == 0
+        kept = [passage for passage in memory.passages() if passage.text != "Maja moved to Oslo"]
+        said = "".join(passage.text for passage in kept)
+        if text.isascii() and text.isprintable():
+            assert said.replace(" ", "") == text.replace(" ", "")
+        else:
+            assert said == clean_text(text)
+        assert memory.recall(text[:40]).passages
+        assert memory.recall("Where did Maja move?").passages[0].passage.text.startswith("Maja")
+    with open_memory(tmp_path / "m.db") as memory:
+        assert len(memory.passages()) == len(kept) + 1
+
+
+def test_cjk_is_found_by_a_word_in_it(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db") as memory:
+        memory.remember("田中さんは京都に住んでいる")
+        memory.remember("鈴木さんは大阪で働いている")
+        memory.drain(10)
+        assert memory.recall("京都").passages[0].passage.text.startswith("田中")
+        assert memory.recall("大阪").passages[0].passage.text.startswith("鈴木")
+
+
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [
+        (lambda m: m.remember(5), "int"),
+        (lambda m: m.remember([5]), "int"),
+        (lambda m: m.remember(None), "NoneType"),
+        (lambda m: m.remember(Message(None)), "text"),
+        (lambda m: m.remember("x", said_at=datetime(2026, 1, 1)), "time zone|timezone|naive"),
+        (lambda m: m.remember("x", said_at="yesterday"), "said_at"),
+        (lambda m: m.remember("x", role="wizard"), "role"),
+        (lambda m: m.remember("x", session=5), "session"),
+        (lambda m: m.remember("x", metadata={"a": object()}), "metadata"),
+        (lambda m: m.remember(Message("x"), speaker="Ana"), "speaker"),
+        (lambda m: m.recall(5), "query"),
+        (lambda m: m.recall("x", top_k=0), "top_k"),
+        (lambda m: m.recall("x", top_k="5"), "top_k"),
+        (lambda m: m.recall("x", scope=5), "scope"),
+        (lambda m: m.recall("x", scope=""), "user"),
+    ],
+)
+def test_wrong_input_is_named_and_nothing_is_stored(tmp_path: Path, call: Any, names: str) -> None:
+    with open_memory(tmp_path / "m.db") as memory:
+        with pytest.raises(InvalidInput, match=names):
+            call(memory)
+        assert memory.stats().messages == 0
+
+
+def test_an_empty_batch_stores_nothing_and_says_so(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db") as memory:
+        assert memory.remember([]).passages == ()
+        receipt = memory.remember([Message("  \n"), Message("be nice", role="system")])
+        assert receipt.passages == ()
+        assert len(receipt.dropped) == 2
+
+
+def test_another_embedder_is_refused_by_name(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db") as memory:
+        memory.remember("Maja moved to Oslo")
+        memory.drain(10)
+    with pytest.raises(EmbedderMismatch, match="other") as caught:
+        open_memory(tmp_path / "m.db", embed_model=HashEmbedder(name="other"))
+    assert caught.value.stored == ("hash", 64)
+    with pytest.raises(EmbedderMismatch, match="32"):
+        open_memory(tmp_path / "m.db", embed_model=HashEmbedder(32))
+    with open_memory(tmp_path / "m.db") as memory:
+        assert memory.recall("Maja").passages
+
+
+def test_both_extractor_and_llm_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="not both"):
+        open_memory(tmp_path / "m.db", llm=object())
+    assert not (tmp_path / "m.db").exists()
+
+
+def test_a_closed_memory_says_so(tmp_path: Path) -> None:
+    memory = open_memory(tmp_path / "m.db")
+    memory.close()
+    memory.close()
+    with pytest.raises(GraphMemError, match="closed"):
+        memory.recall("x")
+
+
+def test_two_memories_on_one_store_see_each_other(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db") as one, open_memory(tmp_path / "m.db") as other:
+        one.remember("Maja moved to Oslo")
+        assert one.drain(10) == 0
+        assert other.recall("Maja").passages[0].passage.text == "Maja moved to Oslo"
+        other.forget(passage=other.passages()[0].id)
+        assert one.recall("Maja").route == "empty"
+
+
+def test_a_fact_of_many_passages_survives_the_loss_of_one(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db", extractor=ScriptedExtractor(stated)) as memory:
+        memory.remember([Message("Maja moved to Oslo"), Message("yes, Maja moved to Oslo")])
+        memory.drain(10)
+        (fact,) = [fact for fact in memory.facts() if fact.predicate == "moved to"]
+        assert len(fact.passages) == 2
+        memory.forget(passage=fact.passages[0])
+        memory.drain(10)
+        (left,) = [fact for fact in memory.facts() if fact.predicate == "moved to"]
+        assert left.passages == fact.passages[1:]
+
+
+def test_stamps_keep_their_order_and_zone(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db") as memory:
+        memory.remember("first note", said_at=NOON, session="s")
+        (passage,) = memory.passages()
+        assert passage.said_at == NOON
+        assert passage.said_at.tzinfo is not None

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmem.lexical import words
+from graphmem.names import NameTable, stands_in
+
+
+def table(**names):
+    found = NameTable(8)
+    for key, name in names.items():
+        found.add(key, name)
+    return found
+
+
+def test_all_names_are_found_overlapping_ones_too():
+    names = table(a="New York", b="York", c="New York Times", d="Paris")
+    text = words("She reads the New York Times in York.")
+    assert names.all_in(text) == {("new", "york"), ("york",), ("new", "york", "times")}
+
+
+def test_in_a_question_the_longest_name_wins():
+    names = table(a="New York", b="York", c="New York Times")
+    text = words("New York Times of York and New York")
+    assert names.longest_in(text) == [("new", "york", "times"), ("york",), ("new", "york")]
+
+
+def test_names_with_the_same_words_share_them_until_both_are_dropped():
+    names = NameTable(8)
+    assert names.add("a", "St. Ives") == ("st", "ives")
+    assert names.add("b", "st ives") is None
+    names.drop("a")
+    assert names.ids(("st", "ives")) == {"b"}
+    names.drop("b")
+    assert names.ids(("st", "ives")) == frozenset()
+    assert names.all_in(words("in St Ives")) == set()
+    assert names.add("a", "St. Ives") == ("st", "ives")
+
+
+def test_stop_words_and_short_words_are_no_names():
+    names = table(a="the", b="it", c="ok", d="Bo Li")
+    assert names.all_in(words("it is the ok Bo Li")) == {("bo", "li")}
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), min_size=1))
+def test_stands_in_is_the_substring_test_on_words(text, name):
+    joined = f" {' '.join(text)} "
+    assert stands_in(tuple(name), tuple(text)) == (f" {' '.join(name)} " in joined)

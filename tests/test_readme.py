@@ -1,0 +1,59 @@
+import dataclasses
+import gc
+import re
+from pathlib import Path
+
+import pytest
+
+from graphmem import GraphMemoryBlock, RecallSettings
+
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ROW = re.compile(r"^\| `(\w+)\.(\w+)` \| `([^`]+)` \|", re.MULTILINE)
+
+
+# LlamaIndex's agents read a deprecated attribute of pydantic's.
+@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")
+# Nor does its Memory close the chat database that it opens.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_every_python_block_runs_and_prints_what_stands_below_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    blocks = FENCE.findall(README)
+    namespace = {}
+    ran = 0
+    for (language, code), (next_language, next_text) in zip(
+        blocks, [*blocks[1:], ("", "")], strict=True
+    ):
+        if language == "python":
+            exec(compile(code, "README.md", "exec"), namespace)
+            expected = next_text if next_language == "text" else ""
+            assert capsys.readouterr().out == expected, code
+            ran += 1
+    namespace.clear()
+    gc.collect()  # while the warnings of that database are still let pass
+    assert ran >= 3
+
+
+def test_the_two_commands_are_there_and_the_page_is_short():
+    commands = [text.strip() for language, text in FENCE.findall(README) if language == "console"]
+    assert "python -m pip install '.[local]' && graphmem demo" in commands
+    assert "python -m pip install '.[dev]' && pytest" in commands
+    assert len(README.splitlines()) <= 170
+
+
+def test_the_settings_table_tells_the_real_defaults():
+    rows = ROW.findall(README)
+    assert len(rows) >= 6
+    for owner, name, shown in rows:
+        assert repr(default_of(owner, name)) == shown, name
+
+
+def default_of(owner, name):
+    if owner == "RecallSettings":
+        return {field.name: field.default for field in dataclasses.fields(RecallSettings)}[name]
+    return GraphMemoryBlock.model_fields[name].get_default()
+
+
+@pytest.mark.parametrize("command", ["demo", "recall", "stats", "bench"])
+def test_every_console_command_is_named(command):
+    assert f"graphmem {command}" in README

@@ -1,0 +1,390 @@
+"""The file: torn, foreign, newer, older, read-only, full, and without traces of the forgotten."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from graphmem.errors import (
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreVersion,
+)
+from graphmem.store import Store, migrations, sqlite
+from graphmem.testing import ScriptedExtractor
+from store_parts import ANA, NOW, drain, neighbourly, put, rows, said
+
+
+def filled(path: Path, size: int = 60) -> None:
+    store = Store.open(path)
+    put(store, *(said(f"Number {n} is about place{n}. " + "words " * 50, n) for n in range(size)))
+    drain(store, neighbourly())
+    store.close()
+
+
+def raw(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None)
+
+
+def snapshot(folder: Path, into: Path) -> Path:
+    """The files as a crash at this moment would leave them."""
+    into.mkdir()
+    for path in folder.glob("m.db*"):
+        if not path.name.endswith("-shm"):
+            shutil.copy(path, into / path.name)
+    return into / "m.db"
+
+
+def test_a_closed_store_is_one_file_that_reopens_as_it_was(tmp_path):
+    path = tmp_path / "m.db"
+    store = Store.open(path)
+    put(store, *(said(f"Number {n} is about place{n}.", n) for n in range(20)))
+    drain(store, neighbourly())
+    before = rows(store)
+    store.close()
+    assert [one.name for one in tmp_path.iterdir()] == ["m.db"]
+    store = Store.open(path)
+    assert rows(store) == before
+    store.close()
+
+
+def test_every_truncation_of_a_closed_store_is_refused_and_left_alone(tmp_path):
+    whole = tmp_path / "whole.db"
+    filled(whole)
+    data = whole.read_bytes()
+    cut = tmp_path / "cut.db"
+    page = 4096
+    points = {0, 1, 15, 16, 99, 100, 511, 512, page - 1, len(data) - 1}
+    points |= set(range(page, len(data), page * 7)) | set(range(page + 1, len(data), page * 11))
+    for size in sorted(points):
+        cut.write_bytes(data[:size])
+        with pytest.raises(StoreCorrupt, match=r"backup|remove"):
+            Store.open(cut)
+        assert cut.read_bytes() == data[:size]
+    cut.write_bytes(data)
+    store = Store.open(cut)
+    assert len(store.passages(ANA)) == 60
+    store.close()
+
+
+def test_a_crash_with_a_log_is_recovered_and_a_cut_log_gives_an_earlier_state(tmp_path):
+    path = tmp_path / "m.db"
+    store = Store.open(path)
+    for n in range(30):
+        put(store, said(f"Number {n}. " + "words " * 100, n))
+    crashed = snapshot(tmp_path, tmp_path / "crash")
+    store.close()
+    log = (tmp_path / "crash" / "m.db-wal").read_bytes()
+    seen = set()
+    for number, size in enumerate([*range(0, len(log), len(log) // 12 + 1), len(log)]):
+        again = tmp_path / str(number)
+        shutil.copytree(crashed.parent, again)
+        (again / "m.db-wal").write_bytes(log[:size])
+        reopened = Store.open(again / "m.db")
+        found = reopened.passages(ANA)
+        assert [one.ordinal for one in found] == list(range(len(found)))
+        seen.add(len(found))
+        reopened.close()
+    assert max(seen) == 30
+
+
+def test_a_truncated_file_with_a_log_is_recovered_or_refused(tmp_path):
+    filled(tmp_path / "m.db")
+    store = Store.open(tmp_path / "m.db")
+    for n in range(10):
+        put(store, said(f"Later {n}. " + "words " * 100, 100 + n))
+    crashed = snapshot(tmp_path, tmp_path / "crash")
+    expected = rows(store)
+    store.close()
+    data = crashed.read_bytes()
+    outcomes = set()
+    for number, size in enumerate([*range(0, len(data), len(data) // 30 + 1), len(data)]):
+        again = tmp_path / str(number)
+        shutil.copytree(crashed.parent, again)
+        (again / "m.db").write_bytes(data[:size])
+        before = {one.name: one.read_bytes() for one in again.iterdir()}
+        try:
+            reopened = Store.open(again / "m.db")
+        except StoreCorrupt:
+            outcomes.add("refused")
+            for name, content in before.items():
+                assert (again / name).read_bytes() == content
+        else:
+            outcomes.add("recovered")
+            assert rows(reopened) == expected
+            reopened.close()
+    assert outcomes == {"refused", "recovered"}
+
+
+def test_a_log_without_its_file_is_not_a_new_store(tmp_path):
+    path = tmp_path / "m.db"
+    store = Store.open(path)
+    put(store, said("Something."))
+    lost = snapshot(tmp_path, tmp_path / "crash")
+    store.close()
+    lost.unlink()
+    with pytest.raises(StoreCorrupt, match="missing"):
+        Store.open(lost)
+    assert not lost.exists()
+
+
+def test_garbage_is_refused_when_it_is_met(tmp_path):
+    path = tmp_path / "m.db"
+    filled(path)
+    data = bytearray(path.read_bytes())
+    data[4096:] = os.urandom(len(data) - 4096)
+    path.write_bytes(data)
+    with pytest.raises(StoreCorrupt):
+        Store.open(path).close()
+
+
+def test_other_files_are_refused_and_left_alone(tmp_path):
+    path = tmp_path / "m.db"
+    for content in (b"hello", b"x" * 5000):
+        path.write_bytes(content)
+        with pytest.raises(StoreCorrupt):
+            Store.open(path)
+        assert path.read_bytes() == content
+    path.unlink()
+    with closing(raw(path)) as other:
+        other.execute("CREATE TABLE llama_index_memory (id)")
+    content = path.read_bytes()
+    with pytest.raises(StoreCorrupt, match="another program"):
+        Store.open(path)
+    assert path.read_bytes() == content
+    with pytest.raises(StoreError, match="folder"):
+        Store.open(tmp_path)
+
+
+def test_a_newer_file_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "m.db"
+    filled(path, 3)
+    with closing(raw(path)) as connection:
+        connection.execute("UPDATE meta SET value = '99' WHERE key = 'schema_version'")
+    content = path.read_bytes()
+    with pytest.raises(StoreVersion, match="upgrade graphmem") as caught:
+        Store.open(path)
+    assert (caught.value.found, caught.value.known) == (99, migrations.SCHEMA_VERSION)
+    assert path.read_bytes() == content
+
+
+def _age(path: Path) -> None:
+    """Make the file one of version 0, which had no evidence.extractor."""
+    with closing(raw(path)) as connection:
+        connection.execute("ALTER TABLE evidence DROP COLUMN extractor")
+        connection.execute("UPDATE meta SET value = '0' WHERE key = 'schema_version'")
+
+
+def _add_extractor(connection) -> None:
+    connection.execute(
+        text("ALTER TABLE evidence ADD COLUMN extractor TEXT NOT NULL DEFAULT 'old'")
+    )
+
+
+def test_an_older_file_is_brought_up_to_date(tmp_path, monkeypatch):
+    path = tmp_path / "m.db"
+    filled(path, 5)
+    _age(path)
+    monkeypatch.setitem(migrations.STEPS, 0, _add_extractor)
+    store = Store.open(path)
+    fact = store.facts(ANA)[0]
+    assert {one.extractor for one in store.evidence(ANA, fact.id)} == {"old"}
+    put(store, said("New words.", 99))
+    drain(store, neighbourly())
+    assert {one.extractor for f in store.facts(ANA) for one in store.evidence(ANA, f.id)} == {
+        "old",
+        "scripted/1",
+    }
+    store.close()
+    Store.open(path).close()
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "m.db"
+    filled(path, 5)
+    _age(path)
+
+    def fail(connection) -> None:
+        _add_extractor(connection)
+        raise StoreError("no")
+
+    monkeypatch.setitem(migrations.STEPS, 0, fail)
+    with pytest.raises(StoreError, match="no"):
+        Store.open(path)
+    with closing(raw(path)) as connection:
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(evidence)")]
+        assert "extractor" not in columns
+    monkeypatch.setitem(migrations.STEPS, 0, _add_extractor)
+    Store.open(path).close()
+
+
+def test_a_file_without_a_way_up_is_refused(tmp_path):
+    path = tmp_path / "m.db"
+    filled(path, 2)
+    _age(path)
+    with pytest.raises(StoreVersion, match="older graphmem"):
+        Store.open(path)
+
+
+# Permissions do not bind the superuser: become somebody else once everything is imported.
+READ_ONLY = """
+import os, sys
+sys.path[:0] = {path!r}
+from store_parts import *
+from graphmem.errors import StoreReadOnly
+warm = Store.open(":memory:")
+put(warm, said("words"))
+assert len(warm.passages(ANA)) == 1
+warm.close()
+if os.geteuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+store = Store.open({file!r})
+assert len(store.passages(ANA)) == 3, store.passages(ANA)
+try:
+    put(store, said("more"))
+except StoreReadOnly as error:
+    print("refused:", error)
+store.close()
+"""
+
+
+@pytest.mark.parametrize("which", ["file", "folder"])
+def test_a_read_only_store_can_be_read_and_says_that_it_cannot_be_written(tmp_path, which):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    filled(folder / "m.db", 3)
+    for one in (tmp_path, *tmp_path.parents[:2]):
+        one.chmod(0o755)
+    (folder / "m.db").chmod(0o444 if which == "file" else 0o666)
+    folder.chmod(0o777 if which == "file" else 0o555)
+    found = run(READ_ONLY.format(path=sys.path, file=str(folder / "m.db")))
+    assert "refused:" in found.stdout, found.stderr
+    assert "permissions" in found.stdout
+
+
+def test_a_store_cannot_be_made_where_nothing_can_be_written(tmp_path):
+    for one in (tmp_path, *tmp_path.parents[:2]):
+        one.chmod(0o755)
+    code = READ_ONLY.format(path=sys.path, file=str(tmp_path / "m.db"))
+    tmp_path.chmod(0o555)
+    found = run(code)
+    tmp_path.chmod(0o755)
+    assert "StoreReadOnly" in found.stderr
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-B", "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_full_disk_refuses_the_batch_whole_and_takes_it_later(tmp_path):
+    store = Store.open(tmp_path / "m.db")
+    put(store, said("Before."))
+    with store._database.writing() as connection:
+        pages = connection.execute(text("PRAGMA page_count")).scalar_one()
+    limited = _limit_pages(store, pages + 20)
+    big = [said(f"{n} " + "words " * 2000) for n in range(40)]
+    with pytest.raises(StoreFull, match="nothing was written"):
+        put(store, *big)
+    assert [one.text for one in store.passages(ANA)] == ["Before."]
+    limited(2**30)
+    assert len(put(store, *big).stored) >= 40
+    store.close()
+
+
+def _limit_pages(store: Store, pages: int):
+    """Make every connection refuse to grow the file, as a full disk does."""
+    from sqlalchemy import event
+
+    limit = [pages]
+
+    def apply(connection, record, proxy) -> None:
+        connection.execute(f"PRAGMA max_page_count = {limit[0]}")
+
+    event.listen(store._database._engine, "checkout", apply)
+    return lambda more: limit.__setitem__(0, more)
+
+
+def test_a_writer_that_waits_too_long_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite, "_PRAGMAS", ("PRAGMA busy_timeout = 100", *sqlite._PRAGMAS[1:]))
+    store = Store.open(tmp_path / "m.db")
+    with closing(raw(tmp_path / "m.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreBusy, match="try again"):
+            put(store, said("words"))
+        assert store.passages(ANA) == []
+        other.execute("ROLLBACK")
+    put(store, said("words"))
+    assert len(store.passages(ANA)) == 1
+    store.close()
+
+
+SECRETS = ("Zanzibar", "Quetzal", "xylophone", "Ümläut", "京都")
+
+
+def test_the_words_of_the_forgotten_leave_the_file(tmp_path):
+    store = Store.open(tmp_path / "m.db")
+    messages = [
+        said(
+            f"Person{n} went to {SECRETS[n % 5]}{n} with a {SECRETS[n % 5]}."
+            if n % 3
+            else "Kept words.",
+            n,
+            metadata={"of": SECRETS[n % 5]} if n % 3 else {},
+        )
+        for n in range(120)
+    ]
+    put(store, *messages[:60])
+    script = ScriptedExtractor(
+        lambda p: [(p.text.split()[0], "went to", p.text.split()[3].strip("."))] if "went" in p.text
+        else [("Kept", "are", "words")]
+    )  # fmt: skip
+    drain(store, script)
+    put(store, *messages[60:])
+    drain(store, script, texts=7)
+    assert any(secret.encode() in _bytes(tmp_path) for secret in SECRETS)
+    gone = [one.id for one in store.passages(ANA) if "went" in one.text]
+    for some in (gone[:1], gone[1:40], gone[40:]):
+        receipt = store.forget(ANA, passages=some, now=NOW)
+        assert receipt.deferred == ()
+    drain(store, script)
+    assert b"Kept words." in _bytes(tmp_path)
+    left = _bytes(tmp_path)
+    assert [secret for secret in SECRETS if secret.encode() in left] == []
+    store.close()
+
+
+def test_a_reader_defers_the_erasure_until_it_ends(tmp_path):
+    store = Store.open(tmp_path / "m.db")
+    put(store, said("Zanzibar is far."), said("Kept words."))
+    first, _ = store.passages(ANA)
+    with closing(raw(tmp_path / "m.db")) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM message").fetchall()
+        receipt = store.forget(ANA, passages=[first.id], now=NOW)
+        assert len(receipt.deferred) == 1
+        assert b"Zanzibar" in _bytes(tmp_path)
+        reader.execute("COMMIT")
+    for _ in range(100):
+        if b"Zanzibar" not in _bytes(tmp_path):
+            break
+        time.sleep(0.1)
+    assert b"Zanzibar" not in _bytes(tmp_path)
+    assert b"Kept words." in _bytes(tmp_path)
+    store.close()
+
+
+def _bytes(folder: Path) -> bytes:
+    return b"".join(one.read_bytes() for one in sorted(folder.glob("m.db*")))

@@ -1,0 +1,121 @@
+import io
+import unicodedata
+from datetime import datetime, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+from graphmem.terminal import open_console, plain, show_recall, show_stats
+from graphmem.types import (
+    Fact,
+    FactHit,
+    Passage,
+    RankedPassage,
+    Recall,
+    Scope,
+    Stats,
+)
+
+WIDTHS = (80, 120)
+
+
+def passage(text, number=1, speaker="Nell"):
+    said_at = datetime(2025, 1, number, tzinfo=timezone.utc)
+    return Passage(f"p-{number}", f"m-{number}", text, speaker=speaker, said_at=said_at)
+
+
+def recalled(*texts, facts=(), speaker="Nell"):
+    ranked = tuple(
+        RankedPassage(passage(text, number, speaker), 1 / number)
+        for number, text in enumerate(texts, 1)
+    )
+    hits = tuple(FactHit(fact, 0.5) for fact in facts)
+    timings = {"embed": 1.0, "total": 4.25}
+    return Recall("q?", Scope("Nell"), ranked, "graph", "1 fact", hits, timings=timings)
+
+
+def printed(show, *arguments, width=80, **options):
+    out = io.StringIO()
+    show(Console(file=out, width=width, highlight=False, markup=False), *arguments, **options)
+    return out.getvalue()
+
+
+@given(st.text())
+def test_plain_text_is_one_line_without_controls_and_stays_itself(text):
+    shown = plain(text)
+    assert not any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in shown)
+    assert plain(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred\x1b[0m", "\ufffd[31mred\ufffd[0m"),
+        ("\x9b31m", "\ufffd31m"),
+        ("bell\x07 back\x08", "bell\ufffd back\ufffd"),
+        ("a\r\nb\tc\u2028d", "a b c d"),
+        ("\u202egnp.exe", "\ufffdgnp.exe"),
+        ("lone \ud800", "lone \ufffd"),
+        ("👩‍🚀 مرحبا 京都", "👩‍🚀 مرحبا 京都"),
+    ],
+)
+def test_what_steers_a_terminal_is_made_visible(text, shown):
+    assert plain(text) == shown
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_recall_fits_the_width_and_shows_what_was_asked_for(width):
+    facts = [Fact("f-1", "e-1", "e-2", "Ada", "lives above", "a bakery" + " and a half" * 20)]
+    found = recalled("Ada lives above a bakery. " * 12, "京都は古い都です。" * 12, facts=facts)
+    text = printed(show_recall, found, width=width, gold={"p-2"})
+    assert max(cell_len(line.rstrip()) for line in text.splitlines()) <= width
+    assert "graph route · 4.2 ms (1.0 to embed the question)\n" in text
+    marked = [line for line in text.splitlines() if line.startswith("✓")]
+    assert [line.split()[1:4] for line in marked] == [["0.500", "2025-01-02", "Nell"]]
+    assert "Ada → lives above → a bakery" in text
+
+
+def test_a_denial_says_so():
+    facts = [Fact("f-1", "e-1", "e-2", "Ada", "lives in", "Truro", polarity=False)]
+    assert "Ada → not: lives in → Truro" in printed(show_recall, recalled("x", facts=facts))
+
+
+def test_an_empty_recall_says_why():
+    found = Recall("", Scope("Nell"), reason="nothing stored")
+    assert (
+        printed(show_recall, found)
+        == "empty route · 0.0 ms (0.0 to embed the question) · nothing stored\n"
+    )
+
+
+def test_markup_and_escapes_in_stored_words_are_only_words():
+    evil = "[bold red]boo[/bold red] [link=http://x]y[/link] \x1b]0;title\x07"
+    out = io.StringIO()
+    console = Console(file=out, width=200, force_terminal=True, color_system="truecolor")
+    show_recall(console, recalled(evil, speaker="[red]Eve[/]\x1b"))
+    assert "[bold red]boo[/bold red] [link=http://x]y[/link] \ufffd]0;title\ufffd" in out.getvalue()
+    assert "[red]Eve[/]\ufffd" in out.getvalue()
+    assert "\x1b[1m" in out.getvalue() or "\x1b[2m" in out.getvalue()  # its own style is there
+
+
+def test_stats_name_every_count_and_bad_news_only_when_there_is_some():
+    good = printed(show_stats, Stats(messages=1234, passages=1234, facts=5, entities=6))
+    assert "1,234" in good
+    assert "will be retried" not in good
+    bad = printed(show_stats, Stats(pending=3, failed=2, last_error="Timeout:\x1b slow"))
+    assert "will be retried" in bad
+    assert "Timeout:\ufffd slow" in bad
+
+
+def test_a_narrow_encoding_gets_near_spellings(monkeypatch):
+    raw = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    console = open_console()
+    show_recall(console, recalled("café ✓ 京"), gold={"p-1"})
+    console.file.flush()
+    assert raw.getvalue().decode("ascii").splitlines()[0].startswith("graph route - 4.2 ms")
+    assert b"* 1.000" in raw.getvalue()
+    assert b"caf? * ?" in raw.getvalue()

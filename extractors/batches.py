@@ -266,10 +266,29 @@ def _states(words: str, triple: Triple) -> bool:
 _FIRST_PERSON = frozenset({"i", "me", "my", "myself", "mine", "the speaker", "speaker"})
 
 
+# "doesn't eat", "is not", "never liked": English models leave the denial in the predicate. What
+# carries no meaning of its own goes with the "not".
+_DENIAL = re.compile(
+    r"(?:(?:do|does|did)(?: not|n['’]t)|not|never|(?P<kept>is|are|was|were|has|have|had|can|could|"
+    r"will|would)(?: not| never|n['’]t)) (?P<rest>\S.*)|(?P<whole>is|are|was|were|has|have)"
+    r"(?: not|n['’]t)",
+    re.IGNORECASE,
+)
+
+
+def _undenied(triple: Triple) -> Triple:
+    """The triple with a denial in its predicate moved into its polarity."""
+    found = _DENIAL.fullmatch(triple.predicate)
+    if found is None:
+        return triple
+    predicate = " ".join(filter(None, (found["kept"], found["rest"], found["whole"])))
+    return replace(triple, predicate=predicate, polarity=False)
+
+
 def _settled(triple: Triple, passage: Passage) -> Triple:
     """The triple with the first person named and without what its passage cannot vouch for."""
     return replace(
-        triple,
+        _undenied(triple),
         subject=_named(triple.subject, passage),
         object=_named(triple.object, passage),
         valid_from=_vouched(triple.valid_from, passage),

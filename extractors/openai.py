@@ -43,6 +43,10 @@ _FORMATS: tuple[dict[str, Any], ...] = (
     {},
 )
 
+_NO_KEY = (
+    "no API key: pass api_key=…, set OPENAI_API_KEY, or pass base_url=… of a server that needs none"
+)
+
 
 class OpenAIExtractor:
     """Reads triples with a model behind an OpenAI-compatible server, one call per batch.
@@ -91,10 +95,7 @@ class OpenAIExtractor:
         self._base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
         self._api_key = api_key
         if not self._key():
-            raise InvalidInput(
-                "no API key: pass api_key=…, set OPENAI_API_KEY, or pass base_url=… of a server "
-                "that needs none"
-            )
+            raise InvalidInput(_NO_KEY)
         self._prompt = Prompt(template)
         self._batch_tokens = batch_tokens
         self._timeout = timeout
@@ -176,6 +177,8 @@ class OpenAIExtractor:
             if self._client is None:
                 import openai
 
+                if not self._key():  # unpickled where none is set
+                    raise ExtractionError(_NO_KEY, is_retryable=False)
                 self._client = openai.OpenAI(
                     api_key=self._key(),
                     base_url=self._base_url,
@@ -230,6 +233,8 @@ class OpenAIExtractor:
                     return self._received(create(model=self._model, **request))
             except (openai.OpenAIError, ValueError, _NoCompletion) as caught:
                 fault = caught
+            if getattr(fault, "code", None) == "content_filter":  # one message's fault: see batches
+                return Answer("", refusal=str(fault))
             error, asked = self._explained(fault), _asked_to_wait(fault)
             if isinstance(fault, openai.APITimeoutError):
                 tries_left = min(tries_left, 1)

@@ -41,22 +41,24 @@ Replace I, me, my, we, you, he, she, it, they, here and there by the name they s
 I, me and my are the message's "speaker".
 - predicate: a short verb phrase, such as "lives in", "is sister of", "bought".
 - polarity: false when the message says that it is NOT so (predicate without "not"); else true.
-- valid_from, valid_to: when the fact begins and ends to hold, as YYYY, YYYY-MM or YYYY-MM-DD, \
-only if the message says when. Count "yesterday" or "last May" back from that message's "time". \
-Otherwise null.
+- valid_from, valid_to: null for most facts. Only if the message itself says when the fact begins \
+or ends to hold: YYYY, YYYY-MM or YYYY-MM-DD, with "yesterday" or "last May" counted back from the \
+message's "time". The time alone is no reason for a date.
 - speaker: null, or who claims it if the message quotes somebody else.
 When no message states a fact, reply {"triples": []}."""
 
 TEMPLATE = """\
-Write down the facts that the messages below state: who people are, family, friends, pets, work, \
-home, places, things, habits, likes, dislikes, health, plans, events, numbers and dates.
+Write down the facts that the messages state about people, places and things.
 
 {format}
 
-- One fact per item; split lists ("tea and jam" makes two items). Keep every detail that a friend \
-would want to remember, and invent nothing.
+- The subject is who or what the fact is about; often that is not the speaker. "My sister Eva \
+sings" states that Eva sings, and that Eva is sister of the speaker.
+- One fact per item; "tea and jam" makes two. Keep every detail that a friend would remember: \
+names, family, pets, work, homes, health, habits, likes, plans, numbers, dates. Invent nothing.
 - An answer may need the question before it: "2019." after "Since when?" states a date.
-- Take nothing from questions, jokes, wishes, guesses, "if" and "maybe", greetings and thanks.
+- Take nothing from questions, jokes, wishes, guesses, "if" and "maybe", greetings and thanks. A \
+message may state nothing.
 - Lines with "context" are earlier messages: read them to understand, take no fact from them.
 
 Example messages:
@@ -70,26 +72,31 @@ End of the messages. Reply with the JSON object."""
 
 # Names that no conversation holds: an echo of the example can be told from a fact.
 _EXAMPLE_LINES = (
-    {"context": "c1", "speaker": "Quillon Varga", "text": "how is Tindra doing in Ostrelle?"},
+    {"context": "c1", "speaker": "Corvin Ashgrove", "text": "any news of Tindra?"},
     {
         "label": "x1",
         "speaker": "Ysolde Marn",
-        "time": "2031-06-10 Tuesday",
-        "text": "She moved out yesterday, lol, maybe to the moon. My sister never liked Ostrelle.",
+        "time": "2031-06-10 10:00 Tuesday",
+        "text": "She moved out of Ostrelle yesterday. My boss hates it there, lol",
     },
     {
         "label": "x2",
-        "speaker": "Quillon Varga",
-        "time": "2031-06-10 Tuesday",
-        "text": "Oh no! I start at Bellweather Forge on Monday and mum says Corvin sold the boat.",
+        "speaker": "Corvin Ashgrove",
+        "time": "2031-06-10 10:02 Tuesday",
+        "text": "Really? I never liked Ostrelle. What does she do now?",
+    },
+    {
+        "label": "x3",
+        "speaker": "Ysolde Marn",
+        "time": "2031-06-10 10:03 Tuesday",
+        "text": "She runs a forge in Bellweather, mum says. Maybe I'll visit!",
     },
 )
 EXAMPLE = (
     ("x1", Triple("Tindra", "moved out of", "Ostrelle", valid_from="2031-06-09")),
-    ("x1", Triple("Tindra", "is sister of", "Ysolde Marn")),
-    ("x1", Triple("Tindra", "likes", "Ostrelle", polarity=False)),
-    ("x2", Triple("Quillon Varga", "works at", "Bellweather Forge", valid_from="2031-06-16")),
-    ("x2", Triple("Corvin", "sold", "boat", speaker="mum")),
+    ("x1", Triple("Ysolde Marn's boss", "likes", "Ostrelle", polarity=False)),
+    ("x2", Triple("Corvin Ashgrove", "likes", "Ostrelle", polarity=False)),
+    ("x3", Triple("Tindra", "runs", "forge in Bellweather", speaker="mum")),
 )
 """The few-shot example's triples with their labels, as a model should write them."""
 

@@ -95,7 +95,7 @@ class Index:
                     self._documents,
                     self._facts,
                     self._fact_terms,
-                    self._names,
+                    self._names.copy(),
                     {key: self._named(key) for key in self._passages},
                     self._vectors,
                     self._near,

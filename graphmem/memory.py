@@ -17,13 +17,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from graphmem import embedding, passages
-from graphmem.errors import EmbedderMismatch, InvalidInput, MissingDependency
+from graphmem.errors import InvalidInput, MissingDependency
 from graphmem.faults import Faults
 from graphmem.identity import clean_text
 from graphmem.index import Index
 from graphmem.progress import progress_bar
-from graphmem.recall import RecallSettings, recall
+from graphmem.recall import RecallSettings, question_text, recall
 from graphmem.store import Store
 from graphmem.types import (
     Embedder,
@@ -241,8 +244,8 @@ class GraphMemory:
     ) -> int:
         """Wait for extraction and embedding, and return how many items are left (0: all done).
 
-        Items that failed before are tried again now. Returns early when the work keeps failing;
-        ``stats().last_error`` says why.
+        Items that failed before are tried again now, each once; ``stats().last_error`` says why
+        what is left has failed.
 
         Args:
             timeout: seconds; ``None`` waits as long as there is progress.
@@ -283,18 +286,18 @@ class GraphMemory:
         if not isinstance(top_k, int) or isinstance(top_k, bool) or not 1 <= top_k <= MAX_TOP_K:
             raise InvalidInput(f"top_k must be a whole number from 1 to {MAX_TOP_K}, not {top_k!r}")
         query = clean_text(query)
-        started = time.perf_counter()
-        vector = self._query_vector(query)
-        embedded = time.perf_counter()
-        open_index = self._open_index(owner)
-        with open_index.lock:
-            seq = open_index.index.seq
-            if self._store.seq(owner) != seq:
-                changes = self._store.changes(owner, after=seq or None)
-                open_index.index.update(changes)
-            updated = time.perf_counter()
+        clock = [time.perf_counter()]
+        opened = self._open_index(owner)
+        with opened.lock:
+            self._bring_up_to_date(owner, opened.index)
+            asked = question_text(opened.index, query)
+        clock.append(time.perf_counter())
+        # Not under the lock: the embedder may be a server far away.
+        vector = self._query_vector(asked)
+        clock.append(time.perf_counter())
+        with opened.lock:
             found = recall(
-                open_index.index,
+                opened.index,
                 query,
                 vector,
                 scope=owner,
@@ -302,9 +305,9 @@ class GraphMemory:
                 settings=self.settings,
                 session=session,
             )
-        timings = {"embed": (embedded - started) * 1e3, "update": (updated - embedded) * 1e3}
-        timings |= found.timings
-        timings["total"] = (time.perf_counter() - started) * 1e3
+        clock.append(time.perf_counter())
+        update, embed, total = ((clock[n] - clock[m]) * 1e3 for n, m in ((1, 0), (2, 1), (3, 0)))
+        timings = {"update": update, "embed": embed, **found.timings, "total": total}
         return replace(found, timings=timings)
 
     def facts(
@@ -374,17 +377,22 @@ class GraphMemory:
             raise InvalidInput("this memory is closed; open it again with GraphMemory.open(uri)")
         return self.scope if scope is None else Scope.of(scope)
 
-    def _query_vector(self, query: str) -> Any:
+    def _bring_up_to_date(self, scope: Scope, index: Index) -> None:
+        if self._store.seq(scope) != index.seq:
+            index.update(self._store.changes(scope, after=index.seq or None))
+
+    def _query_vector(self, query: str) -> NDArray[np.float32] | None:
         """The question's vector, or None where there is none to be had: words still work."""
         if not query.strip():
             return None
+        name = self._embedder.name
         try:
-            return self._embedder.embed_query(query)
-        except EmbedderMismatch:
-            raise
+            vector = embedding.checked([self._embedder.embed_query(query)], 1, name=name)[0]
         except Exception as error:
             self.faults.record("embedding", error, "recall goes by words alone")
             return None
+        self._store.check_model(name, len(vector))
+        return vector
 
     def _open_index(self, scope: Scope) -> _OpenIndex:
         with self._indexes_lock:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from graphmem.lexical import is_nameable, words
@@ -21,9 +20,18 @@ class NameTable:
 
     def __init__(self, longest: int) -> None:
         self._longest = longest
-        self._ids: dict[Words, set[str]] = defaultdict(set)
+        # Values are replaced, never changed: a copy may share them.
+        self._ids: dict[Words, frozenset[str]] = {}
         self._words: dict[str, Words] = {}
-        self._lengths: dict[str, set[int]] = defaultdict(set)
+        self._lengths: dict[str, frozenset[int]] = {}
+
+    def copy(self) -> NameTable:
+        """The same names, untouched by what happens to this table later."""
+        other = NameTable(self._longest)
+        other._ids = dict(self._ids)
+        other._words = dict(self._words)
+        other._lengths = dict(self._lengths)
+        return other
 
     def add(self, entity_id: str, name: str) -> Words | None:
         """Learn a name; returns its words if no entity had it before and it can be looked for."""
@@ -33,23 +41,25 @@ class NameTable:
         if not is_nameable(name_words, self._longest):
             return None
         self._words[entity_id] = name_words
-        known = self._ids[name_words]
-        known.add(entity_id)
-        self._lengths[name_words[0]].add(len(name_words))
-        return name_words if len(known) == 1 else None
+        known = self._ids.get(name_words, frozenset())
+        self._ids[name_words] = known | {entity_id}
+        self._lengths[name_words[0]] = self._lengths.get(name_words[0], frozenset()) | {
+            len(name_words)
+        }
+        return None if known else name_words
 
     def drop(self, entity_id: str) -> None:
         """Unlearn an entity's name."""
         name_words = self._words.pop(entity_id, None)
         if name_words is None:
             return
-        self._ids[name_words].discard(entity_id)
-        if not self._ids[name_words]:
-            del self._ids[name_words]
+        left = self._ids.pop(name_words) - {entity_id}
+        if left:
+            self._ids[name_words] = left
 
     def ids(self, name_words: Words) -> frozenset[str]:
         """The entities of that name."""
-        return frozenset(self._ids.get(name_words, ()))
+        return self._ids.get(name_words, frozenset())
 
     def all_in(self, text: Sequence[str]) -> set[Words]:
         """Every name that stands in the text, overlapping ones too."""
@@ -72,7 +82,7 @@ class NameTable:
         return [found for _, found in sorted(chosen)]
 
     def _at(self, text: Sequence[str], start: int) -> Iterator[Words]:
-        for length in self._lengths.get(text[start], ()):
+        for length in sorted(self._lengths.get(text[start], ())):
             candidate = tuple(text[start : start + length])
             if len(candidate) == length and candidate in self._ids:
                 yield candidate

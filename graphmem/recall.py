@@ -110,6 +110,9 @@ def recall(
 ) -> Recall:
     """Passages that answer a question, best first.
 
+    A passage that was lifted above what it brings up to date keeps its own score, so that scores
+    may rise once there.
+
     Args:
         index: the scope's memory.
         query: the question.

@@ -21,13 +21,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from graphmem.errors import EmbeddingError, ExtractionError, GraphMemError
+from graphmem.embedding import checked
+from graphmem.errors import ExtractionError, GraphMemError
 from graphmem.faults import Faults
 from graphmem.identity import clean_text
 from graphmem.store import Claim, Store
 from graphmem.types import Embedder, Extraction, Extractor, Passage, Triple
 
-__all__ = ["Worker", "checked_extractions", "checked_vectors"]
+__all__ = ["Worker", "checked_extractions"]
 
 Work = Literal["extract", "embed"]
 Progress = Callable[[int, int], None]
@@ -73,6 +74,8 @@ class Worker:
         self._sizes: dict[Work, int] = {"embed": 1, "extract": threads if extractor else 0}
         self._wake = threading.Condition()
         self._wakes = 0
+        self._busy = 0
+        self._finished = 0
         self._stopping = False
         self._failures: dict[Work, int] = {"embed": 0, "extract": 0}
         self._paused_until: dict[Work, float] = {"embed": 0.0, "extract": 0.0}
@@ -93,8 +96,8 @@ class Worker:
     def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
         """Wait until the queue is done, and return how many items are left (0 is all done).
 
-        Items that failed before are tried again at once. Returns early when the work fails several
-        times in a row. ``progress`` is called with (done, total).
+        Items that failed before are tried again at once, each once: what fails again, or work that
+        fails several times in a row, is left for later. ``progress`` is called with (done, total).
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         with self._wake:
@@ -103,7 +106,9 @@ class Worker:
         self._store.make_due(now=_now())
         self.notify()
         total = left = self._left()
-        while left and not (deadline and time.monotonic() >= deadline) and not self._is_stuck():
+        while left and not (deadline and time.monotonic() >= deadline):
+            if self._is_stuck() or self._only_waits():
+                break
             if progress:
                 progress(total - left, total)
             with self._wake:
@@ -111,6 +116,7 @@ class Worker:
             left = self._left()
             total = max(total, left)
             self.notify()
+        left = self._left()
         if progress:
             progress(total - left, total)
         return left
@@ -184,6 +190,9 @@ class Worker:
         if self._stopping or self._pause(work):
             return False
         limits = (EXTRACT_TEXTS, EXTRACT_CHARS) if work == "extract" else (EMBED_TEXTS, EMBED_CHARS)
+        with self._wake:
+            self._busy += 1
+        is_done = False
         try:
             claim = self._store.claim(
                 work, owner=self._owner, now=_now(), max_texts=limits[0], max_chars=limits[1]
@@ -191,16 +200,19 @@ class Worker:
             if claim is None:
                 return False
             is_done = self._extract(claim) if work == "extract" else self._embed(claim)
+            self._count(work, is_done)
         except Exception as error:  # the store: what was claimed comes back when its lease ends
-            if self._stopping:
-                return False
-            self._faults.record("storage", error, "queued work waits")
-            is_done = False
-        self._count(work, is_done)
+            if not self._stopping:
+                self._faults.record("storage", error, "queued work waits")
+                self._count(work, is_done=False)
+        finally:
+            with self._wake:
+                self._busy -= 1
         return is_done
 
     def _count(self, work: Work, is_done: bool) -> None:
         with self._wake:
+            self._finished += 1
             if is_done:
                 self._failures[work] = 0
                 self._paused_until[work] = 0.0
@@ -215,6 +227,15 @@ class Worker:
         if self._extractor is not None:
             left += self._store.pending_count(work="extract")
         return left
+
+    def _only_waits(self) -> bool:
+        """Whether all that is left has failed and is not due yet."""
+        finished = self._finished
+        works = [work for work, size in self._sizes.items() if size]
+        due = [at for work in works if (at := self._store.next_due(work)) is not None]
+        with self._wake:
+            is_quiet = not self._busy and self._finished == finished
+        return is_quiet and bool(due) and min(due) > _now()
 
     def _is_stuck(self) -> bool:
         return self._stopping or any(n >= DRAIN_PATIENCE for n in self._failures.values())
@@ -273,13 +294,13 @@ class Worker:
         unique = list(dict.fromkeys(texts))
         place = {text: row for row, text in enumerate(unique)}
         try:
-            rows = checked_vectors(self._embedder.embed(unique), len(unique))
+            rows = self._embed_texts(unique)
             return rows[[place[text] for text in texts]], {}
         except Exception as whole:
             one_by_one: list[NDArray[np.float32] | Exception] = []
             for text in unique if len(unique) > 1 else []:
                 try:
-                    one_by_one.append(checked_vectors(self._embedder.embed([text]), 1)[0])
+                    one_by_one.append(self._embed_texts([text])[0])
                 except Exception as error:
                     one_by_one.append(error)
                 if len(one_by_one) == 2 and all(isinstance(r, Exception) for r in one_by_one):
@@ -296,6 +317,9 @@ class Worker:
             else:
                 rows[index] = row
         return rows, failures
+
+    def _embed_texts(self, texts: list[str]) -> NDArray[np.float32]:
+        return checked(self._embedder.embed(texts), len(texts), name=self._embedder.name)
 
 
 def checked_extractions(
@@ -360,23 +384,6 @@ def _cleaned(triple: Triple) -> Triple:
         valid_to=clean_text(triple.valid_to) if triple.valid_to else None,
         speaker=clean_text(triple.speaker) if triple.speaker else None,
     )
-
-
-def checked_vectors(rows: NDArray[np.float32], count: int) -> NDArray[np.float32]:
-    """The rows as a finite float32 array of shape (count, dims).
-
-    Raises:
-        EmbeddingError: another number of rows than texts, or a value that is no finite number.
-    """
-    array = np.asarray(rows, dtype=np.float32)
-    if array.ndim != 2 or array.shape[0] != count or array.shape[1] == 0:
-        raise EmbeddingError(
-            f"the embedder returned an array of shape {array.shape} for {count} texts; "
-            f"expected ({count}, dims)"
-        )
-    if not np.isfinite(array).all():
-        raise EmbeddingError("the embedder returned a vector with NaN or infinity")
-    return array
 
 
 def _now() -> datetime:

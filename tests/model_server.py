@@ -130,7 +130,7 @@ def shown_in(prompt: str) -> list[dict[str, Any]]:
     start = next((n for n, line in enumerate(lines) if "label" in line), 0)
     # The example's context comes first, before any message: leave it out by its speaker.
     return [
-        line for n, line in enumerate(lines) if n >= start or line["speaker"] != "Quillon Varga"
+        line for n, line in enumerate(lines) if n >= start or line["speaker"] != "Corvin Ashgrove"
     ]
 
 

@@ -1,3 +1,4 @@
+import gzip
 import json
 import os
 import re
@@ -142,6 +143,26 @@ def test_help_shows_an_example(command, capsys):
         cli.main([*command, "--help"])
     assert stopped.value.code == 0
     assert f"example:\n  graphmem {' '.join(command)}" in capsys.readouterr().out
+
+
+def test_bench_recall_measures_a_file(tmp_path, capsys):
+    data = tmp_path / "tiny.json.gz"
+    texts = {"p1": "Ada\nAda lives in Penzance.", "p2": "Penzance\nPenzance is in Cornwall."}
+    passages = [
+        {"id": name, "title": text.split("\n")[0], "text": text, "triples": []}
+        for name, text in texts.items()
+    ]
+    queries = [{"id": "q1", "text": "Where does Ada live?", "gold": ["p1"], "answer": "Penzance"}]
+    record = {"name": "tiny", "licence": "CC0", "triples_by": "nobody"}
+    data.write_bytes(
+        gzip.compress(json.dumps({**record, "passages": passages, "queries": queries}).encode())
+    )
+    out = tmp_path / "out.json"
+    assert cli.main(["bench", "recall", "--data", str(data), "--json", str(out)]) == 0
+    assert "recall" in capsys.readouterr().out
+    (result,) = json.loads(out.read_text())["results"]
+    assert (result["data"], result["system"]) == ("tiny.json.gz", "graphmem")
+    assert result["recall@2"] == 1.0
 
 
 def test_the_demo_reads_facts_with_a_model_where_one_is_named(capsys):

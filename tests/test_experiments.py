@@ -182,7 +182,7 @@ def test_every_system_ranks_each_record_once_within_its_scope(name, chat, docume
         for path in (chat, documents):
             data = load_dataset(path)
             progress = []
-            system.ingest(data, lambda done, total: progress.append((done, total)))
+            system.ingest(data, lambda done, total, to=progress: to.append((done, total)))
             assert progress[-1][0] == progress[-1][1] > 0
             scope_of = {record.id: record.scope for record in data.records}
             for question in data.questions:

@@ -207,6 +207,20 @@ def test_a_date_that_nothing_can_vouch_for_is_unknown(
     )
 
 
+@pytest.mark.parametrize(
+    ("written", "predicate", "polarity"),
+    [("doesn't eat", "eat", False), ("does not eat", "eat", False), ("never liked", "liked", False),
+     ("is not", "is", False), ("isn't from", "is from", False), ("is never at", "is at", False),
+     ("cannot stand", "cannot stand", True), ("is notary of", "is notary of", True),
+     ("eats", "eats", True), ("never", "never", True), ("do", "do", True)],
+)  # fmt: skip
+def test_a_denial_in_the_predicate_is_a_polarity(
+    written: str, predicate: str, polarity: bool
+) -> None:
+    found = run(chat("Ann, Oslo"), replying(item("m1", predicate=written)))
+    assert found[0].triples == (Triple("Ann", predicate, "Oslo", polarity),)
+
+
 def test_equal_triples_of_one_passage_are_one() -> None:
     found = run(chat("I live in Oslo"), replying(item("m1", "I"), item("m1", "Zoe")))
     assert names(found) == ["Zoe"]

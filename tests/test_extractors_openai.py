@@ -309,6 +309,19 @@ def test_a_refusal_is_final(connect: Any, reply: Reply) -> None:
     assert not found.is_retryable
 
 
+def test_a_message_that_a_filter_refuses_does_not_fail_the_others(connect: Any) -> None:
+    def filtered(request: dict[str, Any]) -> Reply:
+        if any("Bob" in line["text"] for line in shown(request)):
+            return failure(400, "The prompt was filtered", "content_filter")
+        return small_model(request)
+
+    with serving(filtered) as server:
+        found = connect(server).extract([ANN, BOB, HI])
+    assert subjects(found) == [["Ann"], [], []]
+    assert [each.error is None for each in found] == [True, False, True]
+    assert not found[1].is_retryable
+
+
 def test_many_threads_share_one_extractor(connect: Any) -> None:
     with serving(small_model) as server:
         extractor = connect(server)
@@ -350,6 +363,16 @@ def test_copies_work_and_pickles_carry_no_key(
             assert other.usage == Usage()
             assert subjects(other.extract([BOB])) == [["Bob"]]
             assert server.headers[-1]["authorization"] == f"Bearer {key}"
+
+
+def test_a_pickle_opened_where_no_key_is_says_so(
+    made: list[OpenAIExtractor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    made.append(pickle.loads(pickle.dumps(OpenAIExtractor("gpt", api_key="k"))))
+    (found,) = made[0].extract([ANN])
+    assert "OPENAI_API_KEY" in (found.error or "")
+    assert not found.is_retryable
 
 
 def test_without_key_and_server_it_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
@@ -203,3 +204,32 @@ def test_a_title_says_what_a_passage_is_about():
         for place, passage in enumerate(memory.passages)
     }
     assert about == {"d1": {"Lisbon"}, "d2": {"Tagus"}, "d3": {"Lisbon", "Tagus"}, "d4": {"Spain"}}
+
+
+def test_recalls_go_on_while_another_thread_updates():
+    index = Index()
+    index.update(whole(["d1", "t0"]))
+    stop, faults = threading.Event(), []
+
+    def recall_on():
+        while not stop.is_set():
+            try:
+                assert ids(ask(index, QUESTIONS[0]))
+            except BaseException as error:
+                faults.append(error)
+                return
+
+    readers = [threading.Thread(target=recall_on) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    keys = {"d1", "t0"}
+    for key in sorted(POOL):
+        index.update(changes_between(keys, keys | {key}))
+        keys |= {key}
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert faults == []
+    fresh = Index()
+    fresh.update(whole(POOL))
+    assert answers(index) == answers(fresh)

@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 from builders import open_memory
-
 from graphmem.store import Store
 from graphmem.testing import ScriptedExtractor
 from graphmem.types import Passage, Scope

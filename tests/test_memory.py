@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import NOON, batches, open_memory, stated, story
 
+from builders import NOON, batches, open_memory, stated, story
 from graphmem import GraphMemory, Message, Scope
 from graphmem.errors import (
     EmbedderMismatch,

@@ -47,3 +47,13 @@ def test_stop_words_and_short_words_are_no_names():
 def test_stands_in_is_the_substring_test_on_words(text, name):
     joined = f" {' '.join(text)} "
     assert stands_in(tuple(name), tuple(text)) == (f" {' '.join(name)} " in joined)
+
+
+def test_a_copy_does_not_see_what_comes_later():
+    names = table(a="Oslo", b="Lisbon")
+    copy = names.copy()
+    names.drop("a")
+    names.add("c", "Ghent")
+    text = words("Oslo Lisbon Ghent")
+    assert copy.longest_in(text) == [("oslo",), ("lisbon",)]
+    assert names.longest_in(text) == [("lisbon",), ("ghent",)]

@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from builders import open_memory
 
+from builders import open_memory
 from graphmem import Extraction, Message, Passage, Triple
-from graphmem.errors import EmbeddingError, ExtractionError
+from graphmem.errors import ExtractionError
 from graphmem.testing import HashEmbedder, ScriptedExtractor
-from graphmem.worker import checked_extractions, checked_vectors
+from graphmem.worker import checked_extractions
 
 
 def threads() -> list[str]:
@@ -46,15 +45,6 @@ def test_what_is_no_string_is_dropped_with_a_reason_and_the_rest_stays(odd: Any)
 def test_what_is_no_extraction_is_an_error(odd: Any) -> None:
     with pytest.raises(ExtractionError, match="one Extraction per passage"):
         checked_extractions(odd, [Passage("p", "m", "x")])
-
-
-@pytest.mark.parametrize(
-    "rows", [np.zeros((1, 3)), np.zeros((2, 0)), np.zeros(2), np.full((2, 3), np.nan), [[1.0], []]]
-)
-def test_vectors_that_do_not_fit_their_texts_are_an_error(rows: Any) -> None:
-    with pytest.raises((EmbeddingError, ValueError)):
-        checked_vectors(rows, 2)
-    assert checked_vectors(np.ones((2, 3)), 2).dtype == np.float32
 
 
 def test_a_failing_extractor_loses_nothing_and_is_tried_again(tmp_path: Path) -> None:

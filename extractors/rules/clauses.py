@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 
 from graphmem.extractors.rules import dates, lexicon, phrases, verbs
 from graphmem.extractors.rules.names import PLACES, RELATIVE, Namer
@@ -38,11 +39,16 @@ class Reader(Namer):
     """
 
     said_at: datetime | None = None
-    _whens: dict[int, list[When]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _whens(self) -> dict[int, list[When]]:
+        """Dates by the verb that they belong to."""
+        found: dict[int, list[When]] = {}
         for mention in dates.find(self.parse.text):
-            self._attach(mention)
+            placed = self._place(mention)
+            if placed is not None:
+                found.setdefault(placed[0], []).append(placed[1])
+        return found
 
     def read(self) -> Iterator[Triple]:
         """The triples that the text states, in order; questions and jokes state nothing."""
@@ -146,7 +152,11 @@ class Reader(Namer):
         for target in self.parse.children(verb, "dobj", "attr", "acomp", "oprd", "dative"):
             if self.parse[target].dep == "dative" and self.parse[target].pos == "ADP":
                 yield from self._prepositional(target, f"{predicate}{self._what(verb)}", dated)
-            elif target not in dated and not self._is_addressed(verb, target):
+            elif self._is_addressed(verb, target):
+                continue
+            elif self.parse[target].dep == "dative":
+                yield from self._nominal(target, f"{predicate}{self._what(verb)} to")
+            elif target not in dated:
                 yield from self._nominal(target, predicate)
         relative = self._reduced_relative(verb)
         if relative:
@@ -370,43 +380,33 @@ class Reader(Namer):
 
     # Dates
 
-    def _attach(self, mention: dates.Mention) -> None:
+    def _place(self, mention: dates.Mention) -> tuple[int, When] | None:
+        """The verb that a date belongs to, and the date; ``None`` where either is unknown."""
+        parse = self.parse
         words = [
-            at
-            for at, word in enumerate(self.parse.words)
-            if mention.start <= word.start < mention.end
+            at for at, word in enumerate(parse.words) if mention.start <= word.start < mention.end
         ]
-        if not words:
-            return
-        top = next((at for at in words if self.parse[at].head not in words), words[0])
-        if self.parse[top].dep in ("compound", "amod", "nmod", "poss") or (
-            self.parse[top].dep == "nummod" and phrases.is_noun(self.parse, self.parse[top].head)
-        ):
-            return
-        verb = next(
-            (
-                above
-                for above in self.parse.ancestors(top)
-                if self.parse[above].pos in ("VERB", "AUX")
-            ),
-            None,
-        )
+        top = next((at for at in words if parse[at].head not in words), None)
+        if top is None or self._is_part_of_name(top):
+            return None
+        verb = next((at for at in parse.ancestors(top) if parse[at].pos in ("VERB", "AUX")), None)
         if verb is None:
-            return
-        day = mention.resolve(
-            self.said_at,
-            is_past=verbs.is_past(self.parse, verb)
-            or self.parse[self.parse[top].head].lower == "since",
-        )
+            return None
+        governor = parse[parse[top].head]
+        is_past = verbs.is_past(parse, verbs.finite(parse, verb)) or governor.lower == "since"
+        day = mention.resolve(self.said_at, is_past=is_past)
         if day is None:
-            return
-        governor = self.parse[self.parse[top].head]
-        default = "on" if day.day else "in"
-        preposition = (
-            governor.lower if governor.pos == "ADP" and governor.lower != "of" else default
-        )
-        self._whens.setdefault(verb, []).append(
-            When(range(words[0], words[-1] + 1), day, preposition)
+            return None
+        preposition = "on" if day.day else "in"
+        if governor.pos in ("ADP", "SCONJ") and governor.lower != "of":
+            preposition = governor.lower
+        return verb, When(range(words[0], words[-1] + 1), day, preposition)
+
+    def _is_part_of_name(self, top: int) -> bool:
+        """Whether a date only tells one thing from others: "the 1920 Olympics"."""
+        word = self.parse[top]
+        return word.dep in ("compound", "amod", "nmod", "poss") or (
+            word.dep == "nummod" and phrases.is_noun(self.parse, word.head)
         )
 
     def _dated(self, triple: Triple, whens: list[When]) -> Triple:

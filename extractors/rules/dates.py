@@ -215,7 +215,7 @@ _M = _M + r"|sept\.?|may)"
 _D = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _Y = r"(?P<year>1[0-9]\d\d|20\d\d)"
 _COUNT = r"(?P<count>\d{1,3}|" + "|".join(_NUMBERS) + ")"
-_WHICH = r"(?:(?P<which>last|next|this|past)\s+)?"
+_WHICH = r"(?<!every\s)(?<!each\s)(?:(?P<which>last|next|this|past)\s+)?"
 
 
 def _pattern(source: str, read: _Reader) -> tuple[re.Pattern[str], _Reader]:

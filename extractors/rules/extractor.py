@@ -8,7 +8,7 @@ from graphmem.extractors.rules import answers, clauses, spelling
 from graphmem.extractors.rules.discourse import Discourse, bare_title
 from graphmem.extractors.rules.pipeline import Pipeline
 from graphmem.extractors.rules.words import LONGEST_SENTENCE, Parse
-from graphmem.identity import normal_form
+from graphmem.identity import clean_text, normal_form
 from graphmem.types import Extraction, Passage, Triple, Usage
 
 __all__ = ["RulesExtractor"]
@@ -56,17 +56,12 @@ class _Spoken:
 
     def __init__(self, passage: Passage, pipeline: Pipeline) -> None:
         self.passage = passage
-        context = (passage,) if passage.role == "document" else (*passage.before, passage)
-        names = spelling.names_in(
-            text
-            for one in context
-            for text in (one.text[: spelling.PIECE_CHARS], f"- {one.speaker}")
-        ) | frozenset(one.speaker for one in context if one.speaker.isalpha())
         if passage.role == "document":
             text = spelling.unbracket(passage.text, bare_title(passage.title))
             self.pieces = tuple(_readable(text))
             self.before: tuple[tuple[Passage, tuple[str, ...]], ...] = ()
             return
+        names = _known_names((*passage.before, passage))
         self.pieces = tuple(_readable(passage.text, names, pipeline))
         # What comes before is looked back at only where there is something to read.
         self.before = tuple(
@@ -95,11 +90,11 @@ class _Spoken:
             return
         seen: set[tuple[str, str, str, bool]] = set()
         for triple in self._read(parses):
-            key = (
-                *map(normal_form, (triple.subject, triple.predicate, triple.object)),
-                triple.polarity,
+            subject, predicate, target = map(
+                normal_form, (triple.subject, triple.predicate, triple.object)
             )
-            if all(key[:3]) and key[0] != key[2] and key not in seen:
+            key = (subject, predicate, target, triple.polarity)
+            if subject and predicate and target and subject != target and key not in seen:
                 seen.add(key)
                 yield triple
 
@@ -108,15 +103,15 @@ class _Spoken:
         discourse = Discourse()
         asked = None
         for one, texts in self.before:
-            discourse.speaker, discourse.addressee = one.speaker, self._other(one)
-            for text in texts:
-                reader = clauses.Reader(
-                    parses[text], discourse.hear(parses[text]), discourse, one.said_at
-                )
+            discourse.speaker, discourse.addressee = clean_text(one.speaker), self._other(one)
+            asked = None
+            for parse in map(parses.__getitem__, texts):
+                refs = discourse.hear(parse)
+                reader = clauses.Reader(parse, refs, discourse, said_at=one.said_at)
                 asked = answers.question(reader) if one.speaker != passage.speaker else None
-        discourse.speaker, discourse.addressee = passage.speaker, self._other(passage)
+        discourse.speaker, discourse.addressee = clean_text(passage.speaker), self._other(passage)
         if passage.role == "document":
-            discourse.about(passage.title, parses[self.pieces[0]])
+            discourse.about(clean_text(passage.title), parses[self.pieces[0]])
         for at, text in enumerate(self.pieces):
             parse = parses[text]
             topic = asked.subjects if asked and at == 0 else ()
@@ -129,7 +124,15 @@ class _Spoken:
     def _other(self, one: Passage) -> str:
         """Whom a speaker talks to: who else spoke last."""
         voices: Iterable[Passage] = reversed((*self.passage.before, self.passage))
-        return next((voice.speaker for voice in voices if voice.speaker != one.speaker), "")
+        other = next((voice.speaker for voice in voices if voice.speaker != one.speaker), "")
+        return clean_text(other)
+
+
+def _known_names(context: Iterable[Passage]) -> frozenset[str]:
+    """Words that are names: of who speaks, and as the speakers write them."""
+    context = tuple(context)
+    speakers = {word for one in context for word in one.speaker.split() if word.isalpha()}
+    return spelling.names_in(one.text[: spelling.PIECE_CHARS] for one in context) | speakers
 
 
 def _readable(

@@ -44,6 +44,7 @@ class Namer:
         return found
 
     def name(self, at: int) -> list[str]:
+        """Names of what one noun or pronoun stands for, without what is joined to it."""
         word = self.parse[at]
         if at in self.refs:
             return list(self.refs[at])

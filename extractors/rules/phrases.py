@@ -82,7 +82,7 @@ def _core(parse: Parse, index: int) -> Iterator[int]:
     start = parse[index].entity_start
     for child in parse.children(index):
         word = parse[child]
-        if start >= 0 and word.entity_start == start and word.pos != "PUNCT":
+        if start >= 0 and word.entity_start == start and _is_within_name(parse, index, child):
             yield from _entity_part(parse, child, start)
         elif _belongs(parse, index, child):
             yield from _modifier(parse, child)
@@ -96,6 +96,14 @@ def _belongs(parse: Parse, index: int, child: int) -> bool:
     if word.dep == "appos":
         return child == index + 1 and word.pos == "NUM"
     return word.dep in _LEFT and (child < index or word.dep in ("nummod", "compound", "nmod"))
+
+
+def _is_within_name(parse: Parse, index: int, child: int) -> bool:
+    """Whether a word that the recogniser puts into a name is one thing with it, not a second."""
+    word = parse[child]
+    if word.dep in ("cc", "conj"):
+        return all(parse[other].text == "&" for other in parse.children(index, "cc"))
+    return word.pos != "PUNCT"
 
 
 def _entity_part(parse: Parse, index: int, start: int) -> Iterator[int]:

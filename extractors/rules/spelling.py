@@ -56,6 +56,8 @@ _BORN = re.compile(r"\bborn\s+(?:[A-Z]\w+\s+)?(?:on\s+)?([^;]+)")
 _DATE = r"((?:(?:c\.\s*)?[\w., ]{0,20}?)\b\d{3,4})"
 _LIFE = re.compile(rf"(?:^|;)\s*{_DATE}\s*[\u2013\u2014-]\s*{_DATE}\s*(?:$|;)")
 
+_PERSONAL = re.compile(r"\b(?:he|she|his|her)\b", re.IGNORECASE)
+
 _ENGLISH = frozenset(
     """the of and to a in is was i that it for you on with he she they we my me his her as at be
     have had has by this are not but from or an were so what all there if can will would up out
@@ -99,22 +101,23 @@ def unbracket(text: str, title: str) -> str:
     "Ann Lee (born 1 May 1950) is" becomes "Ann Lee is", and "Ann Lee was born 1 May 1950." follows.
     """
     found: list[str] = []
+    is_person = _PERSONAL.search(text) is not None
 
     def read(match: re.Match[str]) -> str:
         inside = match[1]
-        if match.start() < _OPENING and title:
-            found.extend(_life(inside, title))
+        if match.start() < _OPENING and title and not found:
+            found.extend(_life(inside, title, is_person))
         return " " if _ASIDE.search(inside) else match[0]
 
     text = _BRACKETS.sub(read, text)
     return " ".join([text.rstrip(), *found])
 
 
-def _life(inside: str, title: str) -> Iterator[str]:
+def _life(inside: str, title: str, is_person: bool) -> Iterator[str]:
     born, span = _BORN.search(inside), _LIFE.search(inside)
     if born:
         yield f"{title} was born {born[1].strip()}."
-    elif span:
+    elif span and is_person:
         for verb, when in (("was born", span[1]), ("died", span[2])):
             date = when.strip()
             yield f"{title} {verb} {'in' if date.isdigit() else 'on'} {date}."
@@ -161,18 +164,12 @@ def names_in(texts: Iterable[str]) -> frozenset[str]:
     found: set[str] = set()
     for text in texts:
         for match in _WORD.finditer(text):
-            word = match[0].removesuffix("'s").removesuffix("\u2019s")
-            if (
-                word[0].isupper()
-                and word[1:].islower()
-                and len(word) > 2
-                and (
-                    (word.lower() not in _COMMON and text[: match.start()].rstrip()[-1:].isalpha())
-                    or text[: match.start()].rstrip()[-1:] == ","
-                )
-            ):
+            word = re.sub(r"['\u2019]s$", "", match[0])
+            before = text[: match.start()].rstrip()[-1:]
+            is_inside = before.isalpha() or before == ","
+            if is_inside and len(word) > 2 and word.istitle() and word.lower() not in _COMMON:
                 found.add(word)
-    return frozenset(word for word in found if word.lower() not in _COMMON)
+    return frozenset(found)
 
 
 def capitalise(text: str, names: frozenset[str], is_word: Callable[[str], bool]) -> str:

@@ -132,6 +132,13 @@ def is_past(parse: Parse, at: int) -> bool:
     return parse[at].tag in ("VBD", "VBN") and not (auxiliaries and auxiliaries[0].tag != "VBD")
 
 
+def finite(parse: Parse, at: int) -> int:
+    """The verb that carries the tense: "started" for the "play" of "started learning to play"."""
+    while parse[at].dep == "xcomp" and parse[parse[at].head].pos in ("VERB", "AUX"):
+        at = parse[at].head
+    return at
+
+
 def is_asserted(parse: Parse, at: int) -> bool:
     """Whether what the clause says is stated: no condition, wish, guess, order or possibility."""
     if _is_imperative(parse, at) or _is_unreal(parse, at):

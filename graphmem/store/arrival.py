@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import func, select, update
@@ -47,6 +47,24 @@ class _Known:
         return (self.said_us is None, self.said_us or 0, self.metadata, self.said_offset or 0)
 
 
+@dataclass(frozen=True, slots=True)
+class _End:
+    """Where a thread goes on.
+
+    Attributes:
+        ordinal: the next arrival number.
+        place: where an unstamped message stands that arrives next: with the newest arrival.
+        last_place: what stood last before this batch.
+    """
+
+    ordinal: int
+    place: int
+    last_place: int
+
+
+_NO_THREAD = _End(0, NOWHERE, NOWHERE)
+
+
 @dataclass(slots=True)
 class _Plan:
     """What a batch amounts to."""
@@ -71,13 +89,12 @@ def put(tx: Transaction, built: Sequence[Cut]) -> Receipt:
     plan = _plan(tx, built)
     moved = passages_of(tx, plan.moved)
     shaken = followers(tx, moved)
-    _insert_messages(tx, plan)
+    inner = _insert_messages(tx, plan)
     _move(tx, plan)
     if plan.moved:
         shaken |= rearrange(tx, {plan.known[id_].thread for id_ in plan.moved})
-    shaken |= followers(tx, [*moved, *_inner(tx, plan)]) | set(moved)
-    queue.add(tx, "extract", [("passage", id_) for id_ in plan.stored])
-    queue.add(tx, "embed", [("passage", id_) for id_ in plan.stored])
+    shaken |= followers(tx, [*moved, *inner]) | set(moved)
+    queue.add(tx, ("extract", "embed"), [("passage", id_) for id_ in plan.stored])
     queue.again(tx, "extract", [("passage", id_) for id_ in sorted(shaken - plan.stored.keys())])
     for id_ in (*plan.stored, *moved, *passages_of(tx, plan.relabelled)):
         tx.record("put", "passage", id_)
@@ -149,36 +166,45 @@ def _known(tx: Transaction, ids: Iterable[str]) -> dict[str, _Known]:
     return found
 
 
-def _insert_messages(tx: Transaction, plan: _Plan) -> None:
+def _insert_messages(tx: Transaction, plan: _Plan) -> list[str]:
+    """Write the rows of new messages; returns the passages that others stand behind."""
     ends = _thread_ends(tx, plan)
     message_rows: list[dict[str, Any]] = []
     passage_rows: list[dict[str, Any]] = []
+    inner: list[str] = []
     for id_, (one, parts) in plan.new.items():
         known = plan.known[id_]
-        ordinal, place = ends.get(known.thread, (0, NOWHERE))
-        place = place if known.said_us is None else known.said_us
-        ends[known.thread] = (ordinal + 1, place)
-        message_rows.append(
-            {
-                **tx.owner,
-                "id": id_,
-                "session": parts[0].session,
-                "thread": known.thread,
-                "place": place,
-                "ordinal": ordinal,
-                "role": one.role,
-                "speaker": one.speaker or "",
-                "title": one.title or "",
-                "text": one.text,
-                "metadata": known.metadata,
-                "said_us": known.said_us,
-                "said_offset": known.said_offset,
-            }
-        )
-        passage_rows += _passage_rows(tx, one, parts, place, ordinal)
+        end = ends.get(known.thread, _NO_THREAD)
+        place = end.place if known.said_us is None else known.said_us
+        if place < end.last_place:
+            inner += [part.id for part in parts]
+        ends[known.thread] = replace(end, ordinal=end.ordinal + 1, place=place)
+        message_rows.append(_message_row(tx, one, parts[0], known, place, end.ordinal))
+        passage_rows += _passage_rows(tx, one, parts, place, end.ordinal)
     tx.run(message.insert(), message_rows)
     tx.run(passage.insert(), passage_rows)
     tx.run(insert_if_absent(occurrence), _occurrence_rows(tx, plan))
+    return inner
+
+
+def _message_row(
+    tx: Transaction, one: Message, part: Passage, known: _Known, place: int, ordinal: int
+) -> dict[str, Any]:
+    return {
+        **tx.owner,
+        "id": known.id,
+        "session": part.session,
+        "thread": known.thread,
+        "place": place,
+        "ordinal": ordinal,
+        "role": one.role,
+        "speaker": one.speaker or "",
+        "title": one.title or "",
+        "text": one.text,
+        "metadata": known.metadata,
+        "said_us": known.said_us,
+        "said_offset": known.said_offset,
+    }
 
 
 def _occurrence_rows(tx: Transaction, plan: _Plan) -> list[dict[str, Any]]:
@@ -209,30 +235,20 @@ def _passage_rows(
     ]
 
 
-def _thread_ends(tx: Transaction, plan: _Plan) -> dict[str, tuple[int, int]]:
-    """The next arrival number and the newest arrival's place, of threads that go on.
-
-    A message that is a thread of its own is new there.
-    """
-    ends: dict[str, tuple[int, int]] = {}
+def _thread_ends(tx: Transaction, plan: _Plan) -> dict[str, _End]:
+    """The ends of threads that go on. A message that is a thread of its own is new there."""
+    ends: dict[str, _End] = {}
     for thread in sorted({plan.known[id_].thread for id_ in plan.new} - plan.new.keys()):
-        last = select(func.max(message.c.ordinal)).where(
-            mine(message, tx.scope), message.c.thread == thread
+        here = (mine(message, tx.scope), message.c.thread == thread)
+        last_place = (
+            select(func.max(passage.c.place))
+            .where(mine(passage, tx.scope), passage.c.thread == thread)
+            .scalar_subquery()
         )
-        ordinal = tx.connection.execute(last).scalar()
-        if ordinal is not None:
-            stamped = (
-                select(message.c.said_us)
-                .where(
-                    mine(message, tx.scope),
-                    message.c.thread == thread,
-                    message.c.said_us.is_not(None),
-                )
-                .order_by(message.c.ordinal.desc())
-                .limit(1)
-            )
-            place = tx.connection.execute(stamped).scalar()
-            ends[thread] = (ordinal + 1, NOWHERE if place is None else place)
+        newest = select(message.c.ordinal, message.c.place, last_place.label("last_place"))
+        newest = newest.where(*here).order_by(message.c.ordinal.desc()).limit(1)
+        for row in tx.rows(newest):
+            ends[thread] = _End(row.ordinal + 1, row.place, row.last_place)
     return ends
 
 
@@ -246,28 +262,3 @@ def _move(tx: Transaction, plan: _Plan) -> None:
             .where(mine(message, tx.scope), message.c.id == id_)
             .values(metadata=known.metadata, said_us=known.said_us, said_offset=known.said_offset)
         )
-
-
-def _inner(tx: Transaction, plan: _Plan) -> list[str]:
-    """New passages that do not stand at the end of their thread."""
-    by_thread: dict[str, list[str]] = {}
-    for id_, (_, parts) in plan.new.items():
-        thread = plan.known[id_].thread
-        if thread not in plan.new:
-            by_thread.setdefault(thread, []).extend(part.id for part in parts)
-    inner: list[str] = []
-    for thread, ids in by_thread.items():
-        if not _is_tail(tx, thread, set(ids)):
-            inner += ids
-    return inner
-
-
-def _is_tail(tx: Transaction, thread: str, ids: set[str]) -> bool:
-    """Whether the passages are the last ones of the thread, in whatever order."""
-    last = tx.rows(
-        select(passage.c.id)
-        .where(mine(passage, tx.scope), passage.c.thread == thread)
-        .order_by(passage.c.place.desc(), passage.c.ordinal.desc(), passage.c.part.desc())
-        .limit(len(ids))
-    )
-    return {row.id for row in last} == ids

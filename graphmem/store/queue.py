@@ -90,15 +90,15 @@ class Claim:
 # -- within a write of one scope -----------------------------------------------------------------
 
 
-def add(tx: Transaction, work: Work, keys: Sequence[Key]) -> None:
+def add(tx: Transaction, works: Sequence[Work], keys: Sequence[Key]) -> None:
     """Queue items that are not queued."""
-    tx.run(insert_if_absent(pending), _rows(tx, work, keys))
+    tx.run(insert_if_absent(pending), [row for work in works for row in _rows(tx, work, keys)])
 
 
 def again(tx: Transaction, work: Work, keys: Sequence[Key]) -> None:
     """Queue items anew: whoever works on them now does so in vain."""
     drop(tx, work, keys)
-    add(tx, work, keys)
+    add(tx, (work,), keys)
 
 
 def drop(tx: Transaction, work: Work, keys: Sequence[Key]) -> None:

@@ -12,8 +12,8 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, nullcontext
+from typing import Any, Literal
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event
 from sqlalchemy.dialects.sqlite import Insert, insert
@@ -34,6 +34,8 @@ BUSY_SECONDS = 30.0
 # The log is copied into the file when it has grown to this size: large enough to write each hot
 # page once for many commits, small enough that opening after a crash stays quick.
 CHECKPOINT_BYTES = 4 << 20
+# How long a forget waits for readers of old pages before it leaves the rest to the background.
+READERS_SECONDS = 1.0
 # A log that must go (something was forgotten) is tried again this often while a reader holds it.
 TRUNCATE_SECONDS = 0.5
 # Readers at a time; more wait for a connection.
@@ -69,6 +71,7 @@ class Database:
         self.name = location.uri if location.path is None else str(location.path)
         self._users = 0
         self._writing = threading.Lock()
+        self._checkpointing = threading.Lock()
         with translated(self.name):
             self._engine = self._connect()
             self._upgrade()
@@ -124,19 +127,20 @@ class Database:
 
         Then it is tried again in the background until it is done.
         """
-        if not self._checkpointer:
-            return True
-        if self.checkpoint("TRUNCATE"):
+        if not self._checkpointer or self.checkpoint("TRUNCATE"):
             return True
         self._checkpointer.owe()
         return False
 
-    def checkpoint(self, mode: str) -> bool:
-        """Copy the log into the file; whether all of it was copied."""
-        with translated(self.name), self._engine.connect() as connection:
+    def checkpoint(self, mode: Literal["PASSIVE", "TRUNCATE"]) -> bool:
+        """Copy the log into the file, as far as readers let it; whether nothing stood in the way.
+
+        Truncating waits for this process's writer and for readers, but not for long.
+        """
+        turn = self._turn() if mode == "TRUNCATE" else nullcontext()
+        with translated(self.name), turn, self._checkpointing, self._engine.connect() as connection:
             raw: Any = connection.connection.dbapi_connection
-            # It waits for readers no longer than a forget may take.
-            raw.execute("PRAGMA busy_timeout = 200")
+            raw.execute(f"PRAGMA busy_timeout = {int(READERS_SECONDS * 1000)}")
             try:
                 busy, _, _ = raw.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
             finally:

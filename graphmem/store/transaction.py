@@ -113,9 +113,16 @@ def transaction(
     """
     with database.writing() as connection:
         tx = Transaction(connection, scope, now, actor)
-        tx.run(insert_if_absent(scope_row).values(**tx.owner, seq=0, forget_seq=0))
-        seq = connection.execute(
-            select(scope_row.c.seq).where(mine(scope_row, scope)).with_for_update()
-        ).scalar_one()
+        seq = _lock(tx)
         yield tx
         tx._write_log(seq)
+
+
+def _lock(tx: Transaction) -> int:
+    """Lock the scope's row, made at its first write; returns its last log number."""
+    row = select(scope_row.c.seq).where(mine(scope_row, tx.scope)).with_for_update()
+    seq: int | None = tx.connection.execute(row).scalar()
+    if seq is None:
+        tx.run(insert_if_absent(scope_row).values(**tx.owner, seq=0, forget_seq=0))
+        seq = tx.connection.execute(row).scalar_one()
+    return seq

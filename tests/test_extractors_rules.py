@@ -1,0 +1,435 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphmem.errors import MissingDependency
+from graphmem.extractors.rules import RulesExtractor, dates, pipeline, spelling
+from graphmem.extractors.rules.words import LONGEST_SENTENCE
+from graphmem.types import Extractor, Passage, Triple, Usage
+
+# A Wednesday.
+SAID = datetime(2025, 6, 11, 20, 0, tzinfo=timezone.utc)
+
+
+def chat(*lines: str) -> tuple[Passage, ...]:
+    """Passages of one conversation from "speaker: words", each with what came before it."""
+    passages: list[Passage] = []
+    for at, line in enumerate(lines):
+        speaker, _, text = line.partition(": ")
+        passages.append(
+            Passage(
+                id=f"p{at}",
+                message_id=f"m{at}",
+                text=text,
+                speaker=speaker,
+                session="s",
+                thread="s",
+                said_at=SAID,
+                ordinal=at,
+                before=tuple(passages[-8:]),
+            )
+        )
+    return tuple(passages)
+
+
+def document(title: str, text: str) -> Passage:
+    return Passage(id="d", message_id="d", text=text, role="document", title=title)
+
+
+def read(*passages: Passage) -> tuple[Triple, ...]:
+    """What the rules make of the last passage."""
+    return RulesExtractor().extract(passages)[-1].triples
+
+
+def said(*lines: str) -> list[tuple[str, str, str]]:
+    """(subject, predicate, object) of the last line; a denied predicate starts with "not"."""
+    return [
+        (one.subject, one.predicate if one.polarity else f"not {one.predicate}", one.object)
+        for one in read(chat(*lines)[-1])
+    ]
+
+
+FAMILIES = {
+    "first person": (["Ana: I live in Lyon."], ("Ana", "lives in", "Lyon")),
+    "second person": (
+        ["Bo: hello there", "Ana: you told me you moved to Porto"],
+        ("Bo", "moved to", "Porto"),
+    ),
+    "possessive": (["Ana: My flat is on the third floor."], ("Ana's flat", "is on", "third floor")),
+    "chat spelling": (["Ana: i dont eat meat"], ("Ana", "not eats", "meat")),
+    "third person": (
+        ["Ana: Isla works for Ventonorte. She drives a red van."],
+        ("Isla", "drives", "red van"),
+    ),
+    "third person across messages": (
+        ["Ana: Isla works for Ventonorte.", "Bo: She drives a red van."],
+        ("Isla", "drives", "red van"),
+    ),
+    "gender": (
+        ["Ana: My sister Isla met Miguel. She drives a red van."],
+        ("Isla", "drives", "red van"),
+    ),
+    "lower-case name": (
+        ["Ana: We saw Callum in Leeds.", "Bo: callum plays the cello"],
+        ("Callum", "plays", "cello"),
+    ),
+    "ellipsis: place": (
+        ["Bo: where do you live now?", "Ana: in Lyon"],
+        ("Ana", "lives in", "Lyon"),
+    ),
+    "ellipsis: yes": (["Bo: are you still vegan?", "Ana: Yes!"], ("Ana", "is", "vegan")),
+    "ellipsis: no": (["Bo: are you still vegan?", "Ana: nope"], ("Ana", "not is", "vegan")),
+    "ellipsis: subject": (["Bo: who feeds the cat?", "Ana: Miguel"], ("Miguel", "feeds", "cat")),
+    "dropped subject": (["Ana: landed at Kansai"], ("Ana", "landed at", "Kansai")),
+    "direct object": (["Ana: Rita sold the Clio."], ("Rita", "sold", "Clio")),
+    "indirect object": (["Ana: Rita gave me a book."], ("Rita", "gave book to", "Ana")),
+    "prepositional object": (
+        ["Ana: I met Rita at the museum."],
+        ("Ana", "met Rita at", "museum"),
+    ),
+    "copula": (["Ana: Rita is a plumber."], ("Rita", "is", "plumber")),
+    "adjective": (["Ana: I'm allergic to peanuts."], ("Ana", "is allergic to", "peanuts")),
+    "number": (["Ana: I ran 15 km in Leeds."], ("Ana", "ran", "15 km")),
+    "date as object": (["Ana: I moved last friday."], ("Ana", "moved on", "6 June 2025")),
+    "apposition": (["Ana: Isla, my sister, plays the cello."], ("Isla", "is sister of", "Ana")),
+    "kinship": (["Ana: My sister Isla plays the cello."], ("Isla", "is sister of", "Ana")),
+    "role": (["Ana: Miguel's husband is Bruno."], ("Bruno", "is husband of", "Miguel")),
+    "whole phrase": (
+        ["Ana: I found the rot behind the old bath."],
+        ("Ana", "found", "rot behind old bath"),
+    ),
+    "name within a phrase": (
+        ["Ana: Rita runs a bakery in Lyon."],
+        ("Rita", "runs bakery in", "Lyon"),
+    ),
+    "naming": (["Ana: We have a cat called Kiki."], ("Kiki", "is", "cat")),
+    "conjunction of objects": (
+        ["Ana: I had dinner with Miguel and Rita."],
+        ("Ana", "had dinner with", "Rita"),
+    ),
+    "conjunction of subjects": (
+        ["Ana: Miguel and Rita live in Leeds."],
+        ("Rita", "live in", "Leeds"),
+    ),
+    "conjunction of verbs": (
+        ["Ana: Miguel bakes bread and sells books."],
+        ("Miguel", "sells", "books"),
+    ),
+    "passive": (["Ana: The cake was baked by Miguel."], ("cake", "was baked by", "Miguel")),
+    "relative clause": (
+        ["Ana: I met Miguel, who sells books in Cedofeita."],
+        ("Miguel", "sells books in", "Cedofeita"),
+    ),
+    "negation": (["Ana: Miguel never drinks wine."], ("Miguel", "not drinks", "wine")),
+    "no longer": (["Ana: I no longer work at Halden."], ("Ana", "not works at", "Halden")),
+    "chain of verbs": (
+        ["Ana: I started learning to play the cello."],
+        ("Ana", "started learning to play", "cello"),
+    ),
+    "particle": (["Ana: I gave up coffee."], ("Ana", "gave up", "coffee")),
+    "existence": (["Ana: There is a bakery in Lyon."], ("bakery", "is in", "Lyon")),
+    "reported": (["Ana: Rita said she works at Halden."], ("Rita", "works at", "Halden")),
+    "habit is no date": (
+        ["Ana: I play chess every Sunday."],
+        ("Ana", "plays chess", "every Sunday"),
+    ),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_of_rules_reads_its_triple(family: str) -> None:
+    lines, expected = FAMILIES[family]
+    assert expected in said(*lines)
+
+
+@pytest.mark.parametrize(
+    "unsaid",
+    [
+        "Do you like boats?",
+        "do you like boats",
+        "If I lived in Lyon, I would buy a boat.",
+        "I wish I had a boat.",
+        "I hope Rita wins the race.",
+        "I don't think Rita likes boats.",
+        "I might buy a boat.",
+        "Buy a boat.",
+        "Don't buy a boat.",
+        "I married the moon, just kidding",
+        "Where does Rita live?",
+        "Thank you.",
+        "",
+        "   \n ",
+        "!!! :) 12",
+    ],
+)
+def test_what_is_not_stated_yields_nothing(unsaid: str) -> None:
+    assert said("Bo: hello", f"Ana: {unsaid}") == []
+    assert said("Bo: hello", "Ana: I bought a boat.") == [("Ana", "bought", "boat")]
+
+
+def test_a_question_beside_a_statement_does_not_take_it_away() -> None:
+    assert said("Ana: I bought a boat. Do you like trains?") == [("Ana", "bought", "boat")]
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        "我住在里昂，我有一只猫。",
+        "きのう京都で猫を見ました。",
+        "Я живу в Лионе и у меня есть кот.",
+        "Ich wohne in Lyon und habe eine Katze, die nicht gern allein ist.",
+        "J'habite à Lyon avec mon chat et je travaille dans une boulangerie.",
+        "Vivo en Lyon con mi gato y trabajo en una panadería que está muy lejos.",
+        "qwrt zxcv bnmp lkjh gfds poiu ytre",
+    ],
+)
+def test_other_languages_yield_nothing(foreign: str) -> None:
+    assert said(f"Ana: {foreign}") == []
+    assert read(document("Lyon", foreign)) == ()
+    assert said("Ana: She wrote 頑張って on my homework.", "Ana: I live in Lyon.")
+
+
+def test_a_foreign_word_does_not_hide_an_english_sentence() -> None:
+    found = said("Ana: I copied 頑張って into my notebook and I live in Lyon.")
+    assert ("Ana", "lives in", "Lyon") in found
+
+
+DATED = {
+    "I sold the Clio last friday.": "2025-06-06",
+    "I sold the Clio on friday.": "2025-06-06",
+    "I sold the Clio yesterday.": "2025-06-10",
+    "I sold the Clio three days ago.": "2025-06-08",
+    "I sold the Clio in march.": "2025-03",
+    "I sold the Clio last year.": "2024",
+    "I sold the Clio on 3 May 2024.": "2024-05-03",
+    "I sold the Clio on the 3rd of may.": "2025-05-03",
+    "I sold the Clio in 2019.": "2019",
+    "I'm selling the Clio tomorrow.": "2025-06-12",
+    "I'm selling the Clio on friday.": "2025-06-13",
+    "I will sell the Clio in march.": "2026-03",
+    "I've owned the Clio since january.": "2025-01",
+    "I started learning to drive the Clio in march.": "2025-03",
+}
+
+
+@pytest.mark.parametrize("sentence", DATED)
+def test_a_date_is_resolved_against_the_time_of_speech(sentence: str) -> None:
+    triples = [one for one in read(chat(f"Ana: {sentence}")[0]) if one.object == "Clio"]
+    assert [one.valid_from for one in triples] == [DATED[sentence]]
+
+
+def test_until_ends_and_an_undated_statement_has_no_date() -> None:
+    (until,) = [
+        one
+        for one in read(chat("Ana: I work at Halden until december.")[0])
+        if one.object == "Halden"
+    ]
+    assert (until.valid_from, until.valid_to) == (None, "2025-12")
+    (plain,) = read(chat("Ana: I work at Halden.")[0])
+    assert (plain.valid_from, plain.valid_to) == (None, None)
+
+
+def test_without_a_time_of_speech_only_absolute_dates_are_known() -> None:
+    def when(text: str) -> list[str | None]:
+        one = replace(chat(f"Ana: {text}")[0], said_at=None)
+        return [triple.valid_from for triple in read(one) if triple.object == "Clio"]
+
+    assert when("I sold the Clio yesterday.") == [None]
+    assert when("I sold the Clio last friday.") == [None]
+    assert when("I sold the Clio in March 2024.") == ["2024-03"]
+
+
+@pytest.mark.parametrize("text", ["31 February 2025", "2025-13-40", "the 31st", "0 May 2020"])
+def test_impossible_dates_stay_unknown(text: str) -> None:
+    february = datetime(2025, 2, 11, tzinfo=timezone.utc)
+    for mention in dates.find(text):
+        day = mention.resolve(february, is_past=False)
+        assert day is None or 1 <= len(day.iso.split("-")) < 3 or day.day <= 28
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=60), st.datetimes(timezones=st.just(timezone.utc)), st.booleans())
+def test_dates_never_raise_and_lie_inside_the_text(text: str, now: datetime, past: bool) -> None:
+    for mention in dates.find(f"{text} last friday, in 3 weeks, {text} the 12th"):
+        assert 0 <= mention.start < mention.end
+        mention.resolve(now, is_past=past)
+
+
+def test_a_document_is_about_its_title() -> None:
+    found = [
+        (one.subject, one.predicate, one.object)
+        for one in read(
+            document(
+                "The Blue Kite (film)",
+                "The Blue Kite is a 1969 British comedy film directed by Sam Gallu and starring "
+                "Ann Lee. The film was shot in Leeds. It follows an inventor.",
+            )
+        )
+    ]
+    for expected in (
+        ("The Blue Kite", "is", "1969 British comedy film"),
+        ("The Blue Kite", "directed by", "Sam Gallu"),
+        ("The Blue Kite", "starring", "Ann Lee"),
+        ("The Blue Kite", "was shot in", "Leeds"),
+        ("The Blue Kite", "follows", "inventor"),
+    ):
+        assert expected in found
+
+
+def test_a_person_in_a_document_goes_by_the_title_and_has_life_dates() -> None:
+    triples = read(
+        document(
+            "Ann Lee",
+            "Ann Mary Lee (born 1 May 1950 in Leeds) is an English actress. She was married to Sam "
+            "Gallu, a director. Lee won the Olivier Award in 1981.",
+        )
+    )
+    found = {(one.subject, one.predicate, one.object): one.valid_from for one in triples}
+    assert found["Ann Lee", "is", "English actress"] is None
+    assert found["Ann Lee", "was married to", "Sam Gallu"] is None
+    assert found["Ann Lee", "won", "Olivier Award"] == "1981"
+    assert found["Ann Lee", "was born on", "1 May 1950"] == "1950-05-01"
+    assert ("Sam Gallu", "is", "director") in found
+
+
+LINES = (
+    "Ana: I moved to Lyon last friday with my cat Kiki.",
+    "Bo: where do you work now?",
+    "Ana: at Halden, with Miguel",
+    "Bo: is he still a vegetarian?",
+    "Ana: yes. he sells books in Cedofeita and never drinks wine",
+    "Bo: callum says hi, he started learning to play the cello",
+)
+
+
+def test_alone_or_together_in_any_order_gives_the_same() -> None:
+    passages = (*chat(*LINES), document("Lyon", "Lyon is a city in France. It lies on the Rhône."))
+    extractor = RulesExtractor()
+    together = extractor.extract(passages)
+    assert [one.passage_id for one in together] == [one.id for one in passages]
+    assert all(one.error is None for one in together)
+    assert sum(len(one.triples) for one in together) > 8
+    assert [extractor.extract([one])[0] for one in passages] == list(together)
+    assert list(reversed(extractor.extract(passages[::-1]))) == list(together)
+    assert extractor.extract([*passages, *passages]) == [*together, *together]
+
+
+def test_what_came_before_matters_and_nothing_else_does() -> None:
+    with_before = chat("Bo: Isla lives in Leeds.", "Ana: she plays the cello")[1]
+    assert read(with_before) == (Triple("Isla", "plays", "cello"),)
+    assert read(replace(with_before, before=())) == ()
+
+
+def test_threads_agree() -> None:
+    passages = chat(*LINES)
+    extractor = RulesExtractor()
+    expected = extractor.extract(passages)
+    with ThreadPoolExecutor(4) as pool:
+        rounds = list(pool.map(lambda _: extractor.extract(passages), range(8)))
+    assert all(one == expected for one in rounds)
+
+
+def test_no_passages_no_work() -> None:
+    extractor = RulesExtractor()
+    assert extractor.extract([]) == []
+    assert extractor.usage == Usage()
+    assert isinstance(extractor, Extractor)
+    assert extractor.name.startswith("rules/")
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.text(st.characters(), max_size=80), st.sampled_from(["", "Ana", "\ud800", "I"]))
+def test_any_text_is_read_without_an_error(text: str, speaker: str) -> None:
+    one = replace(chat("Ana: x")[0], text=f"I live in Lyon. {text} who sells if", speaker=speaker)
+    two = replace(one, id="q", text=text, before=(one,))
+    for extraction in RulesExtractor().extract([one, two, document(text, f"{text} is {text}.")]):
+        assert extraction.error is None
+        for triple in extraction.triples:
+            for part in (triple.subject, triple.predicate, triple.object):
+                assert part.strip()
+                part.encode()
+
+
+def test_a_very_long_text_is_read_to_its_end() -> None:
+    text = "Rita sold a house in Leeds. " * 2000 + "Miguel bought a boat in Porto." + " x" * 70_000
+    assert len(text) > 190_000
+    (extraction,) = RulesExtractor().extract([replace(chat("Ana: x")[0], text=text)])
+    found = {(one.subject, one.predicate, one.object) for one in extraction.triples}
+    assert ("Rita", "sold house in", "Leeds") in found
+    assert ("Miguel", "bought boat in", "Porto") in found
+
+
+@pytest.mark.parametrize(
+    "dump", ["cats, dogs and ", "who sold a house to ", "of a house of ", "I want to ", "(a) [b] "]
+)
+def test_a_dump_is_no_prose_and_says_so(dump: str) -> None:
+    text = f"I saw {dump * LONGEST_SENTENCE}rest"
+    passage = replace(chat("Ana: x")[0], text=text)
+    extraction = RulesExtractor().extract([passage])[0]
+    assert extraction.error is None
+    assert all("words is over" in reason for reason in extraction.dropped)
+
+
+def test_pieces_keep_every_word() -> None:
+    text = "One two three. " * 900 + "end"
+    cut = list(spelling.pieces(text))
+    assert len(cut) > 1
+    assert " ".join(cut).split() == text.split()
+    assert max(map(len, cut)) <= spelling.PIECE_CHARS + 1
+    assert list(spelling.pieces("short")) == ["short"]
+
+
+def test_changed_files_are_refused_and_the_real_ones_pass(tmp_path: Path) -> None:
+    folder = pipeline.find_model()
+    assert (folder / "config.cfg").is_file()
+    for name, text in (("a", "1"), ("b", "2")):
+        (tmp_path / name).write_text(text)
+    before = pipeline.tree_digest(tmp_path)
+    assert pipeline.tree_digest(tmp_path) == before
+    (tmp_path / "b").write_text("3")
+    assert pipeline.tree_digest(tmp_path) != before
+
+
+def test_a_changed_mirror_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / pipeline.MIRROR
+    data = package / f"{pipeline.MIRROR}-3.8.0"
+    data.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise SystemError('it must not be imported')")
+    (data / "meta.json").write_text('{"name": "core_web_sm"}')
+    (data / "config.cfg").write_text("[nlp]")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(pipeline, "OFFICIAL", "no_such_package_here")
+    with pytest.raises(MissingDependency, match="graphmem\\[local\\]"):
+        pipeline.find_model()
+
+
+def test_nothing_installed_names_every_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OFFICIAL", "MIRROR"):
+        monkeypatch.setattr(pipeline, name, "no_such_package_here")
+    with pytest.raises(MissingDependency, match=r"graphmem\[local\].*OpenAIExtractor"):
+        pipeline.find_model()
+
+
+def test_spacy_is_loaded_by_the_first_extraction_only() -> None:
+    script = (
+        "import sys, graphmem, graphmem.extractors\n"
+        "from graphmem.extractors.rules import RulesExtractor\n"
+        "RulesExtractor().name\n"
+        "assert 'spacy' not in sys.modules\n"
+        f"assert not any(name.startswith({pipeline.MIRROR!r}) for name in sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[1])
+
+
+def test_reading_does_not_import_the_model_package() -> None:
+    assert read(chat("Ana: I live in Lyon.")[0])
+    assert pipeline.MIRROR not in sys.modules

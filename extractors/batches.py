@@ -308,10 +308,26 @@ def _claimant(speaker: str | None, passage: Passage) -> str | None:
     return None if normal_form(speaker) in own else speaker
 
 
+# "Today" in the languages that chats are most often held in.
+_TODAY = re.compile(
+    r"\b(?:today|tonight|this (?:morning|afternoon|evening)|just now|heute|hoy|hoje|oggi|vandaag|"
+    r"aujourd['’]hui|сегодня)\b|今日|今天|오늘|اليوم|आज",
+    re.IGNORECASE,
+)
+
+
 def _vouched(moment: str | None, passage: Passage) -> str | None:
-    """The date, unless nothing can have told the model the year: then it is a guess."""
-    if moment is None or passage.said_at is not None:
-        return moment
-    near = (passage, *passage.before)
-    known = any(moment[:4] in each.full_text or each.said_at is not None for each in near)
-    return moment if known else None
+    """The date, unless it is a guess.
+
+    It is one where nothing can have told the model the year, and where it is no more than the
+    message's own date, which models fill in when nothing says when.
+    """
+    if moment is None:
+        return None
+    if passage.said_at is None:
+        near = (passage, *passage.before)
+        known = any(moment[:4] in each.full_text or each.said_at is not None for each in near)
+        return moment if known else None
+    is_own = moment[:10] == passage.said_at.date().isoformat()
+    says_so = moment[:4] in passage.full_text or _TODAY.search(passage.full_text) is not None
+    return None if is_own and not says_so else moment

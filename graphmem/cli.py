@@ -119,6 +119,13 @@ def _bench_recall(options: argparse.Namespace) -> int:
     return 0
 
 
+def _bench_put(options: argparse.Namespace) -> int:
+    from graphmem.experiments import bench_put
+
+    bench_put(flushes=options.flushes, json_path=options.json, console=open_console())
+    return 0
+
+
 def _must_exist(uri: str) -> None:
     """Reading makes no store: a mistyped path is an error."""
     from graphmem.store.location import Location
@@ -267,7 +274,7 @@ def _add_store(parser: Any, *, is_scope_required: bool) -> None:
 
 def _add_bench(commands: Any) -> None:
     bench = _add(
-        commands, "bench", None, "measure recall on data sets", "graphmem bench recall --help"
+        commands, "bench", None, "measure recall and writing", "graphmem bench recall --help"
     )
     kinds = bench.add_subparsers(metavar="KIND", required=True)
     parser = _add(
@@ -281,4 +288,13 @@ def _add_bench(commands: Any) -> None:
     parser.add_argument(
         "--system", nargs="+", default=["graphmem"], metavar="NAME", help="graphmem, dense, …"
     )
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures to this file")
+    parser = _add(
+        kinds,
+        "put",
+        _bench_put,
+        "measure how long a flush takes, beside a plain fsync",
+        "graphmem bench put --json put.json",
+    )
+    parser.add_argument("--flushes", type=int, default=100, metavar="N", help="how many (100)")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures to this file")

@@ -34,7 +34,7 @@ Work = Literal["extract", "embed"]
 Progress = Callable[[int, int], None]
 
 # One model call reads about one default flush of LlamaIndex: 3,000 tokens and the turn's end.
-EXTRACT_CHARS = 18_000
+EXTRACT_CHARS = 16_000
 EXTRACT_TEXTS = 96
 EMBED_CHARS = 200_000
 EMBED_TEXTS = 256

@@ -216,3 +216,11 @@ def test_an_interrupt_is_exit_code_130_without_a_traceback(tmp_path):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in errors
+
+
+def test_bench_put_reports_a_flush_beside_a_plain_fsync(tmp_path):
+    assert cli.main(["bench", "put", "--flushes", "3", "--json", str(tmp_path / "put.json")]) == 0
+    figures = json.loads((tmp_path / "put.json").read_text())
+    assert (figures["flushes"], figures["messages"]) == (3, 40)
+    assert 0 < figures["put_ms"]["p50"] <= figures["put_ms"]["p95"]
+    assert 0 < figures["fsync_ms"]["p50"] <= figures["fsync_ms"]["p95"]

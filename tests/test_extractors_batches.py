@@ -208,6 +208,18 @@ def test_a_date_that_nothing_can_vouch_for_is_unknown(
 
 
 @pytest.mark.parametrize(
+    ("text", "kept"),
+    [("Ann lives in Oslo", False), ("Ann lives in Oslo as of today", True),
+     ("今日からオスロ", True), ("Since 1 March 2026 in Oslo", True)],
+)  # fmt: skip
+def test_a_messages_own_date_is_no_date_of_the_fact(text: str, kept: bool) -> None:
+    found = run(chat(text), replying(item("m1", valid_from="2026-03-01", valid_to="2026-03-02")))
+    (triple,) = found[0].triples
+    assert triple.valid_from == ("2026-03-01" if kept else None)
+    assert triple.valid_to == "2026-03-02"
+
+
+@pytest.mark.parametrize(
     ("written", "predicate", "polarity"),
     [("doesn't eat", "eat", False), ("does not eat", "eat", False), ("never liked", "liked", False),
      ("is not", "is", False), ("isn't from", "is from", False), ("is never at", "is at", False),

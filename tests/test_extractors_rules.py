@@ -67,20 +67,20 @@ FAMILIES = {
     "possessive": (["Ana: My flat is on the third floor."], ("Ana's flat", "is on", "third floor")),
     "chat spelling": (["Ana: i dont eat meat"], ("Ana", "not eats", "meat")),
     "third person": (
-        ["Ana: Isla works for Ventonorte. She drives a red van."],
-        ("Isla", "drives", "red van"),
+        ["Ana: Nora works for Borealis. She drives a red van."],
+        ("Nora", "drives", "red van"),
     ),
     "third person across messages": (
-        ["Ana: Isla works for Ventonorte.", "Bo: She drives a red van."],
-        ("Isla", "drives", "red van"),
+        ["Ana: Nora works for Borealis.", "Bo: She drives a red van."],
+        ("Nora", "drives", "red van"),
     ),
     "gender": (
-        ["Ana: My sister Isla met Miguel. She drives a red van."],
-        ("Isla", "drives", "red van"),
+        ["Ana: My sister Nora met Tomas. She drives a red van."],
+        ("Nora", "drives", "red van"),
     ),
     "lower-case name": (
-        ["Ana: We saw Callum in Leeds.", "Bo: callum plays the cello"],
-        ("Callum", "plays", "cello"),
+        ["Ana: We saw Piotr in Leeds.", "Bo: piotr plays the cello"],
+        ("Piotr", "plays", "cello"),
     ),
     "ellipsis: place": (
         ["Bo: where do you live now?", "Ana: in Lyon"],
@@ -88,9 +88,14 @@ FAMILIES = {
     ),
     "ellipsis: yes": (["Bo: are you still vegan?", "Ana: Yes!"], ("Ana", "is", "vegan")),
     "ellipsis: no": (["Bo: are you still vegan?", "Ana: nope"], ("Ana", "not is", "vegan")),
-    "ellipsis: subject": (["Bo: who feeds the cat?", "Ana: Miguel"], ("Miguel", "feeds", "cat")),
-    "dropped subject": (["Ana: landed at Kansai"], ("Ana", "landed at", "Kansai")),
-    "direct object": (["Ana: Rita sold the Clio."], ("Rita", "sold", "Clio")),
+    "ellipsis: subject": (["Bo: who feeds the cat?", "Ana: Tomas"], ("Tomas", "feeds", "cat")),
+    "ellipsis: before a clause": (
+        ["Bo: who fixed the boiler?", "Ana: Rita Lopes, she was lovely."],
+        ("Rita Lopes", "fixed", "boiler"),
+    ),
+    "wanted": (["Ana: need a boat for the lake"], ("Ana", "needs", "boat for lake")),
+    "dropped subject": (["Ana: landed at Oslo"], ("Ana", "landed at", "Oslo")),
+    "direct object": (["Ana: Rita sold the Volvo."], ("Rita", "sold", "Volvo")),
     "indirect object": (["Ana: Rita gave me a book."], ("Rita", "gave book to", "Ana")),
     "prepositional object": (
         ["Ana: I met Rita at the museum."],
@@ -100,12 +105,12 @@ FAMILIES = {
     "adjective": (["Ana: I'm allergic to peanuts."], ("Ana", "is allergic to", "peanuts")),
     "number": (["Ana: I ran 15 km in Leeds."], ("Ana", "ran", "15 km")),
     "date as object": (["Ana: I moved last friday."], ("Ana", "moved on", "6 June 2025")),
-    "apposition": (["Ana: Isla, my sister, plays the cello."], ("Isla", "is sister of", "Ana")),
-    "kinship": (["Ana: My sister Isla plays the cello."], ("Isla", "is sister of", "Ana")),
-    "role": (["Ana: Miguel's husband is Bruno."], ("Bruno", "is husband of", "Miguel")),
+    "apposition": (["Ana: Nora, my sister, plays the cello."], ("Nora", "is sister of", "Ana")),
+    "kinship": (["Ana: My sister Nora plays the cello."], ("Nora", "is sister of", "Ana")),
+    "role": (["Ana: Tomas's husband is Bruno."], ("Bruno", "is husband of", "Tomas")),
     "whole phrase": (
-        ["Ana: I found the rot behind the old bath."],
-        ("Ana", "found", "rot behind old bath"),
+        ["Ana: I gave a talk at the museum."],
+        ("Ana", "gave", "talk at museum"),
     ),
     "name within a phrase": (
         ["Ana: Rita runs a bakery in Lyon."],
@@ -113,31 +118,31 @@ FAMILIES = {
     ),
     "naming": (["Ana: We have a cat called Kiki."], ("Kiki", "is", "cat")),
     "conjunction of objects": (
-        ["Ana: I had dinner with Miguel and Rita."],
+        ["Ana: I had dinner with Tomas and Rita."],
         ("Ana", "had dinner with", "Rita"),
     ),
     "conjunction of subjects": (
-        ["Ana: Miguel and Rita live in Leeds."],
+        ["Ana: Tomas and Rita live in Leeds."],
         ("Rita", "live in", "Leeds"),
     ),
     "conjunction of verbs": (
-        ["Ana: Miguel bakes bread and sells books."],
-        ("Miguel", "sells", "books"),
+        ["Ana: Tomas bakes bread and sells books."],
+        ("Tomas", "sells", "books"),
     ),
-    "passive": (["Ana: The cake was baked by Miguel."], ("cake", "was baked by", "Miguel")),
+    "passive": (["Ana: The cake was baked by Tomas."], ("cake", "was baked by", "Tomas")),
     "relative clause": (
-        ["Ana: I met Miguel, who sells books in Cedofeita."],
-        ("Miguel", "sells books in", "Cedofeita"),
+        ["Ana: I met Tomas, who sells books in Verona."],
+        ("Tomas", "sells books in", "Verona"),
     ),
-    "negation": (["Ana: Miguel never drinks wine."], ("Miguel", "not drinks", "wine")),
-    "no longer": (["Ana: I no longer work at Halden."], ("Ana", "not works at", "Halden")),
+    "negation": (["Ana: Tomas never drinks wine."], ("Tomas", "not drinks", "wine")),
+    "no longer": (["Ana: I no longer work at Norberg."], ("Ana", "not works at", "Norberg")),
     "chain of verbs": (
         ["Ana: I started learning to play the cello."],
         ("Ana", "started learning to play", "cello"),
     ),
     "particle": (["Ana: I gave up coffee."], ("Ana", "gave up", "coffee")),
     "existence": (["Ana: There is a bakery in Lyon."], ("bakery", "is in", "Lyon")),
-    "reported": (["Ana: Rita said she works at Halden."], ("Rita", "works at", "Halden")),
+    "reported": (["Ana: Rita said she works at Norberg."], ("Rita", "works at", "Norberg")),
     "habit is no date": (
         ["Ana: I play chess every Sunday."],
         ("Ana", "plays chess", "every Sunday"),
@@ -161,11 +166,13 @@ def test_a_family_of_rules_reads_its_triple(family: str) -> None:
         "I hope Rita wins the race.",
         "I don't think Rita likes boats.",
         "I might buy a boat.",
+        "I nearly bought a boat.",
         "Buy a boat.",
         "Don't buy a boat.",
         "I married the moon, just kidding",
         "Where does Rita live?",
         "Thank you.",
+        "You can't park in Lyon.",
         "",
         "   \n ",
         "!!! :) 12",
@@ -174,6 +181,11 @@ def test_a_family_of_rules_reads_its_triple(family: str) -> None:
 def test_what_is_not_stated_yields_nothing(unsaid: str) -> None:
     assert said("Bo: hello", f"Ana: {unsaid}") == []
     assert said("Bo: hello", "Ana: I bought a boat.") == [("Ana", "bought", "boat")]
+
+
+def test_yes_accepts_an_offer_but_confirms_a_question() -> None:
+    assert said("Bo: Should I water the plants?", "Ana: yes") == []
+    assert said("Bo: Do you water the plants?", "Ana: yes") == [("Ana", "waters", "plants")]
 
 
 def test_a_question_beside_a_statement_does_not_take_it_away() -> None:
@@ -195,57 +207,57 @@ def test_a_question_beside_a_statement_does_not_take_it_away() -> None:
 def test_other_languages_yield_nothing(foreign: str) -> None:
     assert said(f"Ana: {foreign}") == []
     assert read(document("Lyon", foreign)) == ()
-    assert said("Ana: She wrote 頑張って on my homework.", "Ana: I live in Lyon.")
+    assert said("Ana: She wrote ありがとう on my homework.", "Ana: I live in Lyon.")
 
 
 def test_a_foreign_word_does_not_hide_an_english_sentence() -> None:
-    found = said("Ana: I copied 頑張って into my notebook and I live in Lyon.")
+    found = said("Ana: I copied ありがとう into my notebook and I live in Lyon.")
     assert ("Ana", "lives in", "Lyon") in found
 
 
 DATED = {
-    "I sold the Clio last friday.": "2025-06-06",
-    "I sold the Clio on friday.": "2025-06-06",
-    "I sold the Clio yesterday.": "2025-06-10",
-    "I sold the Clio three days ago.": "2025-06-08",
-    "I sold the Clio in march.": "2025-03",
-    "I sold the Clio last year.": "2024",
-    "I sold the Clio on 3 May 2024.": "2024-05-03",
-    "I sold the Clio on the 3rd of may.": "2025-05-03",
-    "I sold the Clio in 2019.": "2019",
-    "I'm selling the Clio tomorrow.": "2025-06-12",
-    "I'm selling the Clio on friday.": "2025-06-13",
-    "I will sell the Clio in march.": "2026-03",
-    "I've owned the Clio since january.": "2025-01",
-    "I started learning to drive the Clio in march.": "2025-03",
+    "I sold the Volvo last friday.": "2025-06-06",
+    "I sold the Volvo on friday.": "2025-06-06",
+    "I sold the Volvo yesterday.": "2025-06-10",
+    "I sold the Volvo three days ago.": "2025-06-08",
+    "I sold the Volvo in march.": "2025-03",
+    "I sold the Volvo last year.": "2024",
+    "I sold the Volvo on 3 May 2024.": "2024-05-03",
+    "I sold the Volvo on the 3rd of may.": "2025-05-03",
+    "I sold the Volvo in 2019.": "2019",
+    "I'm selling the Volvo tomorrow.": "2025-06-12",
+    "I'm selling the Volvo on friday.": "2025-06-13",
+    "I will sell the Volvo in march.": "2026-03",
+    "I've owned the Volvo since january.": "2025-01",
+    "I started learning to drive the Volvo in march.": "2025-03",
 }
 
 
 @pytest.mark.parametrize("sentence", DATED)
 def test_a_date_is_resolved_against_the_time_of_speech(sentence: str) -> None:
-    triples = [one for one in read(chat(f"Ana: {sentence}")[0]) if one.object == "Clio"]
+    triples = [one for one in read(chat(f"Ana: {sentence}")[0]) if one.object == "Volvo"]
     assert [one.valid_from for one in triples] == [DATED[sentence]]
 
 
 def test_until_ends_and_an_undated_statement_has_no_date() -> None:
     (until,) = [
         one
-        for one in read(chat("Ana: I work at Halden until december.")[0])
-        if one.object == "Halden"
+        for one in read(chat("Ana: I work at Norberg until december.")[0])
+        if one.object == "Norberg"
     ]
     assert (until.valid_from, until.valid_to) == (None, "2025-12")
-    (plain,) = read(chat("Ana: I work at Halden.")[0])
+    (plain,) = read(chat("Ana: I work at Norberg.")[0])
     assert (plain.valid_from, plain.valid_to) == (None, None)
 
 
 def test_without_a_time_of_speech_only_absolute_dates_are_known() -> None:
     def when(text: str) -> list[str | None]:
         one = replace(chat(f"Ana: {text}")[0], said_at=None)
-        return [triple.valid_from for triple in read(one) if triple.object == "Clio"]
+        return [triple.valid_from for triple in read(one) if triple.object == "Volvo"]
 
-    assert when("I sold the Clio yesterday.") == [None]
-    assert when("I sold the Clio last friday.") == [None]
-    assert when("I sold the Clio in March 2024.") == ["2024-03"]
+    assert when("I sold the Volvo yesterday.") == [None]
+    assert when("I sold the Volvo last friday.") == [None]
+    assert when("I sold the Volvo in March 2024.") == ["2024-03"]
 
 
 @pytest.mark.parametrize("text", ["31 February 2025", "2025-13-40", "the 31st", "0 May 2020"])
@@ -304,10 +316,10 @@ def test_a_person_in_a_document_goes_by_the_title_and_has_life_dates() -> None:
 LINES = (
     "Ana: I moved to Lyon last friday with my cat Kiki.",
     "Bo: where do you work now?",
-    "Ana: at Halden, with Miguel",
+    "Ana: at Norberg, with Tomas",
     "Bo: is he still a vegetarian?",
-    "Ana: yes. he sells books in Cedofeita and never drinks wine",
-    "Bo: callum says hi, he started learning to play the cello",
+    "Ana: yes. he sells books in Verona and never drinks wine",
+    "Bo: piotr says hi, he started learning to play the cello",
 )
 
 
@@ -324,8 +336,8 @@ def test_alone_or_together_in_any_order_gives_the_same() -> None:
 
 
 def test_what_came_before_matters_and_nothing_else_does() -> None:
-    with_before = chat("Bo: Isla lives in Leeds.", "Ana: she plays the cello")[1]
-    assert read(with_before) == (Triple("Isla", "plays", "cello"),)
+    with_before = chat("Bo: Nora lives in Leeds.", "Ana: she plays the cello")[1]
+    assert read(with_before) == (Triple("Nora", "plays", "cello"),)
     assert read(replace(with_before, before=())) == ()
 
 
@@ -360,12 +372,12 @@ def test_any_text_is_read_without_an_error(text: str, speaker: str) -> None:
 
 
 def test_a_very_long_text_is_read_to_its_end() -> None:
-    text = "Rita sold a house in Leeds. " * 2000 + "Miguel bought a boat in Porto." + " x" * 70_000
+    text = "Rita sold a house in Leeds. " * 2000 + "Tomas bought a boat in Porto." + " x" * 70_000
     assert len(text) > 190_000
     (extraction,) = RulesExtractor().extract([replace(chat("Ana: x")[0], text=text)])
     found = {(one.subject, one.predicate, one.object) for one in extraction.triples}
     assert ("Rita", "sold house in", "Leeds") in found
-    assert ("Miguel", "bought boat in", "Porto") in found
+    assert ("Tomas", "bought boat in", "Porto") in found
 
 
 @pytest.mark.parametrize(

@@ -376,12 +376,34 @@ def test_a_reader_defers_the_erasure_until_it_ends(tmp_path):
         receipt = store.forget(ANA, passages=[first.id], now=NOW)
         assert len(receipt.deferred) == 1
         assert b"Zanzibar" in _bytes(tmp_path)
+        crashed = snapshot(tmp_path, tmp_path / "crash").parent
         reader.execute("COMMIT")
-    for _ in range(100):
-        if b"Zanzibar" not in _bytes(tmp_path):
-            break
-        time.sleep(0.1)
-    assert b"Zanzibar" not in _bytes(tmp_path)
+    _wait_until_gone(b"Zanzibar", tmp_path)
+    assert b"Kept words." in _bytes(tmp_path)
+    store.close()
+    # Had the process died with the reader still there, the next one would have done it.
+    assert b"Zanzibar" in _bytes(crashed)
+    store = Store.open(crashed / "m.db")
+    _wait_until_gone(b"Zanzibar", crashed)
+    assert [one.text for one in store.passages(ANA)] == ["Kept words."]
+    store.close()
+
+
+def _wait_until_gone(word: bytes, folder: Path) -> None:
+    for _ in range(200):
+        if word not in _bytes(folder):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{word!r} is still in {folder}")
+
+
+def test_a_large_file_is_rewritten_in_the_background(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite, "REWRITE_AT_ONCE_BYTES", 0)
+    store = Store.open(tmp_path / "m.db")
+    put(store, said("Zanzibar is far."), said("Kept words."))
+    receipt = store.forget(ANA, passages=[store.passages(ANA)[0].id], now=NOW)
+    assert len(receipt.deferred) == 1
+    _wait_until_gone(b"Zanzibar", tmp_path)
     assert b"Kept words." in _bytes(tmp_path)
     store.close()
 

@@ -13,6 +13,7 @@ import pytest
 
 from graphmem.errors import EmbedderMismatch, EmbeddingError, NotFound
 from graphmem.store import Store
+from graphmem.store.queue import LEASE
 from graphmem.testing import ScriptedExtractor
 from graphmem.types import Extraction, Scope, Triple
 from store_parts import ANA, EMBEDDER, NOW, at, claim, drain, embed, extract, neighbourly, put, said
@@ -104,7 +105,7 @@ def test_a_result_is_committed_once(store):
 def test_a_late_result_loses_to_who_took_over(store):
     put(store, said("Bob is in Oslo."))
     late = claim(store)
-    later = NOW + timedelta(seconds=601)
+    later = NOW + LEASE + timedelta(seconds=1)
     other = store.claim("extract", owner="b:2:2", now=later, max_texts=9, max_chars=99)
     assert other.passages == late.passages
     id_ = late.passages[0].id

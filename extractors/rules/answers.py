@@ -64,7 +64,8 @@ def _read(reader: Reader, sentence: Sentence) -> Question | None:
     if not subjects:
         return None
     predicate = _predicate(reader, root)
-    stated = tuple(reader.clause(root)) if wh is None else ()
+    is_offer = any(parse[child].tag == "MD" for child in parse.children(root, "aux"))
+    stated = () if is_offer or wh is not None else tuple(reader.clause(root))
     return Question(subjects, predicate, stated)
 
 
@@ -99,17 +100,31 @@ def answer(reader: Reader, asked: Question) -> Iterator[Triple]:
                 yield replace(triple, polarity=triple.polarity == (first in lexicon.YES))
             if len(words) == 1:
                 continue
-        if reader.parse[sentence.root].pos in ("VERB", "AUX") or _has_clause(
-            reader.parse, sentence
-        ):
+        end = _clause_start(reader.parse, sentence)
+        top = _top(reader.parse, range(sentence.start, end))
+        if top is not None:
+            yield from _fragment(reader, top, asked)
+        if end < sentence.end:
             return
-        yield from _fragment(reader, sentence.root, asked)
 
 
-def _has_clause(parse: Parse, sentence: Sentence) -> bool:
-    return any(
-        parse[at].dep in ("nsubj", "nsubjpass") for at in range(sentence.start, sentence.end)
-    )
+def _clause_start(parse: Parse, sentence: Sentence) -> int:
+    """Where the part that is no clause ends: at the first comma before one, or nowhere."""
+    words = range(sentence.start, sentence.end)
+    if parse[sentence.root].pos not in ("VERB", "AUX") and not any(
+        parse[at].dep in ("nsubj", "nsubjpass") for at in words
+    ):
+        return sentence.end
+    comma = next((at for at in words if parse[at].text in (",", ";", ":", "-")), sentence.start)
+    opening = range(sentence.start, comma)
+    has_verb = any(parse[at].pos in ("VERB", "AUX") or parse[at].dep == "mark" for at in opening)
+    return sentence.start if has_verb else comma
+
+
+def _top(parse: Parse, words: range) -> int | None:
+    """The word of a stretch of text that governs the others."""
+    tops = (at for at in words if parse[at].head not in words or parse[at].head == at)
+    return next((at for at in tops if parse[at].pos not in ("PUNCT", "INTJ", "CCONJ")), None)
 
 
 def _fragment(reader: Reader, root: int, asked: Question) -> Iterator[Triple]:

@@ -53,7 +53,6 @@ _HEAD_DEPS = frozenset(
 )
 _LOOK_BACK = 6
 _LAST_PEOPLE = 3
-_THINGS = frozenset({"ORG", "GPE", "LOC", "FAC", "PRODUCT", "WORK_OF_ART", "EVENT", "LAW", "NORP"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ class Discourse:
             self._mention(parse, at, refs)
 
     def full(self, name: str) -> str:
-        """The fullest form of a name so far: "Tanabe" is "Yuki Tanabe" once she was introduced."""
+        """The fullest form of a name so far: "Lopes" is "Rita Lopes" once she was introduced."""
         if self.title and self._is_title(name):
             return self.title
         if " " in name or not name[:1].isupper():
@@ -256,7 +255,7 @@ def _definition(parse: Parse) -> str:
 
 
 def bare_title(title: str) -> str:
-    """A title without the parenthesis that only tells it from others: "Lilu (mythology)"."""
+    """A title without the parenthesis that only tells it from others: "Mercury (planet)"."""
     title = title.strip()
     cut = title.rfind(" (")
     return title[:cut].strip() if cut > 0 and title.endswith(")") else title

@@ -57,7 +57,7 @@ class Namer:
         return [self._definite(at, self.discourse.full(text))] if text else []
 
     def bare_name(self, at: int) -> str:
-        """The name alone where a description stands before it: "Isla" of "his sister Isla"."""
+        """The name alone where a description stands before it: "Nora" of "his sister Nora"."""
         indices = phrases.core(self.parse, at)
         if self.parse[at].pos != "PROPN" or self.parse[at].entity not in (
             "PERSON",
@@ -114,6 +114,8 @@ class Namer:
     def subjects(self, verb: int) -> list[str]:
         """Names of a verb's subject, inherited from the clause above where it has none."""
         subject = self.parse.child(verb, "nsubj", "nsubjpass")
+        if subject is not None and self._is_anybody(verb, subject):
+            return []
         if subject is not None:
             names = self.names(subject)
             return [self.discourse.title] if self._defines(verb, names) else names
@@ -125,6 +127,13 @@ class Namer:
         ):
             return self.subjects(word.head)
         return self._dropped_subject(verb)
+
+    def _is_anybody(self, verb: int, subject: int) -> bool:
+        """Whether "you" means people at large: "you can't park there"."""
+        return self.parse[subject].lower == "you" and any(
+            self.parse[child].lower in ("can", "ca", "must")
+            for child in self.parse.children(verb, "aux")
+        )
 
     def _defines(self, verb: int, names: list[str]) -> bool:
         """Whether a document's first sentence says what the title is, under a longer name."""

@@ -125,7 +125,7 @@ def phrase(parse: Parse, index: int, refs: Refs, *, with_preps: bool = False) ->
         parse: the text.
         index: head of the phrase.
         refs: what pronouns stand for.
-        with_preps: whether prepositional phrases that follow belong to it ("rot behind the bath").
+        with_preps: whether prepositional phrases after it belong to it ("shelf by the door").
     """
     pieces = _pieces(parse, index, refs, with_preps)
     if len(pieces) > MAX_WORDS and with_preps:

@@ -78,7 +78,7 @@ _FOREIGN = frozenset(
 _COMMON = _ENGLISH | frozenset(
     """i'll monday tuesday mum mom dad mother father may march will mark bill grace hope joy rose
     sister brother auntie uncle aunt gran grandma grandpa god ok okay hi hello hey thanks please
-    bear new old day week home work house shop good""".split()
+    new old day week home work house shop good""".split()
 )
 
 
@@ -173,7 +173,7 @@ def names_in(texts: Iterable[str]) -> frozenset[str]:
 
 
 def capitalise(text: str, names: frozenset[str], is_word: Callable[[str], bool]) -> str:
-    """The text with names written with their capital: "callum" as "Callum".
+    """The text with names written with their capital: "rita" as "Rita".
 
     A name is what stands among the names, or what no dictionary knows.
     """

@@ -177,6 +177,8 @@ def _suspends(parse: Parse, above: int, below: int) -> bool:
 def _is_unreal(parse: Parse, at: int) -> bool:
     if parse[at].lemma.lower() == "wish":
         return True
+    if any(parse[child].lower in ("nearly", "almost") for child in parse.children(at, "advmod")):
+        return True
     for child in parse.children(at, "aux"):
         word = parse[child]
         if word.lower in _MODALS or (
@@ -261,7 +263,11 @@ def predicate(parse: Parse, at: int, *, is_singular: bool) -> str:
 
 
 def _agrees(verb: str, tag: str) -> bool:
-    return tag == "VBP" or (tag == "VBD" and verb == "were")
+    return (
+        tag == "VBP"
+        or (tag == "VBD" and verb == "were")
+        or (tag == "VB" and verb in _BARE_STATEMENTS)
+    )
 
 
 def _auxiliary(parse: Parse, child: int, at: int) -> str:

@@ -36,6 +36,7 @@ from graphmem.store.schema import (
     passage,
     pending,
 )
+from graphmem.store.sqlite import owe_erasure
 from graphmem.store.transaction import Transaction
 from graphmem.types import Passage
 
@@ -76,6 +77,7 @@ def forget(tx: Transaction, target: Target, *, reason: str) -> tuple[str, ...]:
     _blank_errors(tx)
     for id_ in ids:
         tx.record("forget", "passage", id_, reason=reason)
+    owe_erasure(tx.connection)
     return tuple(ids)
 
 
@@ -87,6 +89,7 @@ def forget_everything(tx: Transaction, *, reason: str) -> tuple[str, ...]:
     # Who follows the log starts over at this entry: those before it have no reader.
     tx.run(log.delete().where(mine(log, tx.scope)))
     tx.record("forget", "scope", "", reason=reason)
+    owe_erasure(tx.connection)
     return tuple(row.id for row in rows)
 
 

@@ -47,8 +47,9 @@ Key = tuple[str, str]
 # What went wrong, when to try again (None: after a back-off), and whether that may help.
 Failure = tuple[str, datetime | None, bool]
 
-# Longer than any model call: then the work is given to somebody else.
-LEASE = timedelta(seconds=600)
+# Longer than any extraction with its retries: then the work is given to somebody else. A process
+# that died on this machine loses its leases at once.
+LEASE = timedelta(hours=1)
 # The first retry after a failure; each further one waits twice as long.
 FIRST_RETRY = timedelta(seconds=2)
 LAST_RETRY = timedelta(hours=1)

@@ -109,8 +109,8 @@ class Store:
         """Erase passages with all that only they carried, from the rows and from the file.
 
         Returns:
-            A receipt with the passages erased. ``deferred`` says so where an open reader still
-            holds old pages; they go when it ends.
+            A receipt with the passages erased. ``deferred`` says so where their words are still in
+            the file: a reader holds old pages, or a large file is being rewritten.
 
         Raises:
             NotFound: the scope has no such passage, message or session.
@@ -121,8 +121,8 @@ class Store:
             else:
                 target = forgetting.Target(passages, messages, session)
                 gone = forgetting.forget(tx, target, reason=reason)
-        is_erased = self._open.truncate_log()
-        held = ("a reader holds old pages of the store's log; they go when it ends",)
+        is_erased = self._open.erase()
+        held = ("the words leave the file when no reader holds old pages of it any more",)
         return Receipt(scope, forgotten=gone, deferred=() if is_erased else held)
 
     # -- the queue -------------------------------------------------------------------------------

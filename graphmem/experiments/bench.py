@@ -121,12 +121,12 @@ def _write(path: Path, content: Any) -> None:
 
 
 def _table(results: Sequence[Result]) -> Table:
-    table = Table(title="recall of the gold passages, in percent")
+    table = Table(title="recall (R) of the gold passages, in percent", padding=0)
     for column in ("data", "system"):
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     shares = ("recall@2", "recall@5", "recall@10", "all@5", "mrr")
-    for column in (*shares, "p50 ms", "p95 ms"):
-        table.add_column(column, justify="right")
+    for column in ("R@2", "R@5", "R@10", "all@5", "MRR", "p50 ms", "p95 ms"):
+        table.add_column(column, justify="right", no_wrap=True)
     for result in results:
         table.add_row(
             result["data"],

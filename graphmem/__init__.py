@@ -28,7 +28,7 @@ from graphmem.types import (
 if _TYPE_CHECKING:
     from graphmem.block import GraphMemoryBlock
     from graphmem.memory import GraphMemory
-    from graphmem.recall import RecallSettings
+    from graphmem.settings import RecallSettings
 
 __all__ = [
     "Embedder",
@@ -59,7 +59,7 @@ if (_root / "pyproject.toml").is_file() and (_root / "extractors" / "__init__.py
 _LAZY = {
     "GraphMemory": "graphmem.memory",
     "GraphMemoryBlock": "graphmem.block",
-    "RecallSettings": "graphmem.recall",
+    "RecallSettings": "graphmem.settings",
 }
 
 

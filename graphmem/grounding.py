@@ -13,8 +13,8 @@ from functools import cached_property, lru_cache
 from math import ceil
 
 from graphmem.identity import normal_form
-from graphmem.lexical import terms, words
 from graphmem.types import Passage, Triple
+from graphmem.words import terms, words
 
 __all__ = ["Ground", "ground"]
 

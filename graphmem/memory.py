@@ -26,7 +26,8 @@ from graphmem.faults import Faults
 from graphmem.identity import clean_text
 from graphmem.index import Index
 from graphmem.progress import progress_bar
-from graphmem.recall import RecallSettings, question_text, recall
+from graphmem.recall import question_text, recall
+from graphmem.settings import RecallSettings
 from graphmem.store import Store
 from graphmem.types import (
     Embedder,

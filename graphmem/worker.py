@@ -76,6 +76,7 @@ class Worker:
         self._wakes = 0
         self._busy = 0
         self._finished = 0
+        self._owed: deque[tuple[Claim, str]] = deque()
         self._stopping = False
         self._failures: dict[Work, int] = {"embed": 0, "extract": 0}
         self._paused_until: dict[Work, float] = {"embed": 0.0, "extract": 0.0}
@@ -101,14 +102,18 @@ class Worker:
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         with self._wake:
-            self._failures = dict.fromkeys(self._failures, 0)
-            self._paused_until = dict.fromkeys(self._paused_until, 0.0)
-        self._store.make_due(now=_now())
-        self.notify()
+            is_at_work = bool(self._busy)
+        self._retry_all()
         total = left = self._left()
         while left and not (deadline and time.monotonic() >= deadline):
-            if self._is_stuck() or self._only_waits():
+            if self._is_stuck():
                 break
+            if self._only_waits():
+                if not is_at_work:
+                    break
+                # What was under way when the drain began may have failed for an older reason.
+                is_at_work = False
+                self._retry_all()
             if progress:
                 progress(total - left, total)
             with self._wake:
@@ -120,6 +125,13 @@ class Worker:
         if progress:
             progress(total - left, total)
         return left
+
+    def _retry_all(self) -> None:
+        with self._wake:
+            self._failures = dict.fromkeys(self._failures, 0)
+            self._paused_until = dict.fromkeys(self._paused_until, 0.0)
+        self._store.make_due(now=_now())
+        self.notify()
 
     def stop(self) -> None:
         """End the threads after what they are doing; unfinished work stays queued on disk."""
@@ -193,7 +205,9 @@ class Worker:
         with self._wake:
             self._busy += 1
         is_done = False
+        claim: Claim | None = None
         try:
+            self._return_owed()
             claim = self._store.claim(
                 work, owner=self._owner, now=_now(), max_texts=limits[0], max_chars=limits[1]
             )
@@ -201,14 +215,26 @@ class Worker:
                 return False
             is_done = self._extract(claim) if work == "extract" else self._embed(claim)
             self._count(work, is_done)
-        except Exception as error:  # the store: what was claimed comes back when its lease ends
+        except Exception as error:  # the store
             if not self._stopping:
                 self._faults.record("storage", error, "queued work waits")
+                if claim is not None:
+                    self._owed.append((claim, f"{type(error).__name__}: {error}"))
                 self._count(work, is_done=False)
         finally:
             with self._wake:
                 self._busy -= 1
         return is_done
+
+    def _return_owed(self) -> None:
+        """Put back claims whose results the store refused: their leases would hold them up."""
+        while self._owed:
+            claim, error = owed = self._owed.popleft()
+            try:
+                self._store.fail(claim, error, now=_now())
+            except BaseException:
+                self._owed.appendleft(owed)
+                raise
 
     def _count(self, work: Work, is_done: bool) -> None:
         with self._wake:

@@ -61,6 +61,7 @@ class ModelServer:
         self._turns = list(turns)
         self._lock = threading.Lock()
         self.base_url = ""
+        self.port = 0
 
     @property
     def calls(self) -> int:
@@ -75,8 +76,8 @@ class ModelServer:
 
 
 @contextmanager
-def serving(*turns: Turn) -> Iterator[ModelServer]:
-    """A server for the time of the block."""
+def serving(*turns: Turn, port: int = 0) -> Iterator[ModelServer]:
+    """A server for the time of the block, on a port of its own or one that is named."""
     script = ModelServer(turns)
 
     class Handler(BaseHTTPRequestHandler):
@@ -104,11 +105,12 @@ def serving(*turns: Turn) -> Iterator[ModelServer]:
         def log_message(self, *_: Any) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.daemon_threads = False
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    script.base_url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    script.port = int(server.server_address[1])
+    script.base_url = f"http://127.0.0.1:{script.port}/v1"
     try:
         yield script
     finally:

@@ -39,8 +39,8 @@ SURFACE = [
 
 # Which modules may import a library while running; a folder stands for all in it.
 ENGINES = {
-    "faiss": ["graphmem.dense"],
-    "igraph": ["graphmem.pagerank", "graphmem.graph"],
+    "faiss": ["graphmem.index.dense"],
+    "igraph": ["graphmem.recall.pagerank"],
     # The demo plays the host, and makes the host's own chat database.
     "sqlalchemy": ["graphmem.store", "graphmem.demo"],
     "onnxruntime": ["graphmem.minilm"],

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.bridge import bridge
-from graphmem.lexical import terms, words
+from graphmem.recall.bridge import bridge
 from graphmem.testing import HashEmbedder
+from graphmem.words import terms, words
 from worlds import Said, World
 
 SAID = [

@@ -5,8 +5,8 @@ from datetime import datetime, timezone
 import numpy as np
 import pytest
 
-from graphmem.cues import closeness, manner, read_question
-from graphmem.lexical import words
+from graphmem.index.cues import closeness, manner, read_question
+from graphmem.words import words
 
 SPEAKERS = ("Owen Hale", "Priya")
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.dense import DenseIndex, NearPairs, VectorTable
 from graphmem.errors import EmbeddingError
+from graphmem.index.dense import DenseIndex, NearPairs, VectorTable
 
 
 def unit_rows(count, dims=8, seed=0):

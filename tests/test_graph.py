@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.errors import InvalidInput
-from graphmem.graph import Edges, KnowledgeGraph
-from graphmem.pagerank import exact, power
+from graphmem.index.graph import Edges, KnowledgeGraph
+from graphmem.recall.pagerank import exact, power
 
 
 def graph_of(size, *edges):

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.lexical import Postings, is_nameable, spread, terms, words
+from graphmem.index.lexical import Postings, spread
+from graphmem.index.names import is_nameable
+from graphmem.words import terms, words
 
 
 @pytest.mark.parametrize(

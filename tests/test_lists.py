@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.lists import Lists, highest
+from graphmem.index.lists import Lists, highest
 
 PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 7)), max_size=30)
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.lexical import words
-from graphmem.names import NameTable, stands_in
+from graphmem.index.names import NameTable, stands_in
+from graphmem.words import words
 
 
 def table(**names):

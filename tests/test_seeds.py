@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.seeds import fact_scores, reset, scaled, seed_facts, withheld
+from graphmem.recall.prior import scaled
+from graphmem.recall.seeds import fact_scores, reset, seed_facts, withheld
 from worlds import Said, World, entity_id
 
 SAID = [

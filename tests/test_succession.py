@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 import numpy as np
 import pytest
 
-from graphmem.succession import lift_later
+from graphmem.recall.succession import lift_later
 from worlds import Said, World
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)

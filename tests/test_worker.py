@@ -18,7 +18,8 @@ from graphmem.worker import checked_extractions
 
 
 def threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("graphmem-")]
+    prefixes = ("graphmem-extract", "graphmem-embed")
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith(prefixes)]
 
 
 def test_an_extraction_for_every_passage_in_order() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -121,7 +122,7 @@ def _write(path: Path, content: Any) -> None:
 
 
 def _table(results: Sequence[Result]) -> Table:
-    table = Table(title="recall (R) of the gold passages, in percent", padding=0)
+    table = Table(title="recall (R) of the gold passages, in percent", box=SIMPLE)
     for column in ("data", "system"):
         table.add_column(column, overflow="fold")
     shares = ("recall@2", "recall@5", "recall@10", "all@5", "mrr")

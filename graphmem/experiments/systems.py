@@ -11,17 +11,17 @@ from types import TracebackType
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphmem import passages
-from graphmem.dense import DenseIndex
 from graphmem.errors import ExtractionError, InvalidInput
 from graphmem.experiments.datasets import DataSet, Question, Record
-from graphmem.lexical import Postings, terms, words
-from graphmem.lists import highest
+from graphmem.index.dense import DenseIndex
+from graphmem.index.lexical import Postings
+from graphmem.index.lists import Floats, Ints, highest, ranks
 from graphmem.memory import GraphMemory
-from graphmem.recall import RecallSettings
+from graphmem.settings import RecallSettings
 from graphmem.types import Embedder, Extraction, Passage, Scope, Triple
+from graphmem.words import terms, words
 
 __all__ = ["SYSTEMS", "Answer", "GraphMemorySystem", "RecordedExtractor", "System", "open_system"]
 
@@ -179,7 +179,7 @@ class _Corpus:
     ids: list[str]
     postings: Postings
     meanings: DenseIndex
-    id_rank: NDArray[np.int64]
+    id_rank: Ints
 
 
 @dataclass(slots=True)
@@ -211,7 +211,7 @@ class Baseline:
             postings = Postings.of(
                 [terms(words(text)) for text in texts], np.arange(len(texts)), {0: 1.0}
             )
-            rank = np.argsort(np.argsort(np.array(ids, dtype=object)))
+            rank = ranks(ids)
             self._scopes[scope] = _Corpus(ids, postings, DenseIndex(rows), rank)
             done += len(records)
             progress(done, total)
@@ -245,7 +245,7 @@ class Baseline:
         self._scopes = {}
 
 
-def _stretched(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _stretched(values: Floats) -> Floats:
     """Moved and stretched to run from 0 to 1; zeros where all are equal."""
     low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
     return (values - low) / (high - low) if high > low else np.zeros_like(values)

@@ -7,10 +7,10 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from graphmem.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly
+from graphmem.errors import GraphMemError, StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly
 
 __all__ = ["translated"]
 
@@ -42,20 +42,22 @@ _ERRNO: dict[int, type[StoreError]] = {
 
 @contextmanager
 def translated(name: str) -> Iterator[None]:
-    """Raise database errors inside as a StoreError about the store ``name``."""
+    """Raise database errors inside as a StoreError about the store ``name``, our own as they are."""
     try:
         yield
     except PoolTimeout as error:
         raise StoreBusy(f"too many readers of {name} at a time; try again") from error
-    except (DBAPIError, sqlite3.Error) as error:
+    except (StatementError, sqlite3.Error) as error:
         raise _meaning(error, name) from error
     except OSError as error:
         kind = _ERRNO.get(error.errno or 0, StoreError)
         raise kind(f"{name} cannot be used: {error.strerror}") from error
 
 
-def _meaning(error: DBAPIError | sqlite3.Error, name: str) -> StoreError:
-    cause = error.orig if isinstance(error, DBAPIError) else error
+def _meaning(error: StatementError | sqlite3.Error, name: str) -> GraphMemError:
+    cause = error.orig if isinstance(error, StatementError) else error
+    if isinstance(cause, GraphMemError):
+        return cause
     words = str(cause)
     for part, kind, message in _MEANINGS:
         if part in words.lower():

@@ -29,6 +29,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
+from graphmem.errors import InvalidInput
+from graphmem.identity import clean_text
 from graphmem.types import Scope, VectorKind
 
 __all__ = [
@@ -84,6 +86,25 @@ class Instant(TypeDecorator[datetime]):
         return None if value is None else _EPOCH + value * _MICROSECOND
 
 
+class Words(TypeDecorator[str]):
+    """Text that any database takes: whatever a model, a server or a caller put into it."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """To valid Unicode.
+
+        Raises:
+            InvalidInput: it is no text.
+        """
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise InvalidInput(f"expected a string, not {type(value).__name__}")
+        return clean_text(value)
+
+
 metadata = MetaData()
 
 
@@ -92,14 +113,14 @@ def _table(name: str, *columns: Any, clustered: bool = True) -> Table:
     return Table(
         name,
         metadata,
-        Column("user", Text, primary_key=True),
-        Column("agent", Text, primary_key=True),
+        Column("user", Words, primary_key=True),
+        Column("agent", Words, primary_key=True),
         *columns,
         sqlite_with_rowid=not clustered,
     )
 
 
-def _key(name: str, type_: type[Text] | type[Integer] | type[BigInteger] = Text) -> Column[Any]:
+def _key(name: str, type_: type[Words] | type[Integer] | type[BigInteger] = Words) -> Column[Any]:
     return Column(name, type_, primary_key=True, autoincrement=False)
 
 
@@ -113,8 +134,8 @@ def _belongs(column: str, parent: str) -> ForeignKeyConstraint:
 meta = Table(
     "meta",
     metadata,
-    Column("key", Text, primary_key=True),
-    Column("value", Text, nullable=False),
+    Column("key", Words, primary_key=True),
+    Column("value", Words, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -130,15 +151,15 @@ scope_row = _table(
 message = _table(
     "message",
     _key("id"),
-    Column("session", Text, nullable=False),
-    Column("thread", Text, nullable=False),
+    Column("session", Words, nullable=False),
+    Column("thread", Words, nullable=False),
     Column("place", BigInteger, nullable=False),
     Column("ordinal", Integer, nullable=False),
-    Column("role", Text, nullable=False),
-    Column("speaker", Text, nullable=False),
-    Column("title", Text, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("metadata", Text, nullable=False),
+    Column("role", Words, nullable=False),
+    Column("speaker", Words, nullable=False),
+    Column("title", Words, nullable=False),
+    Column("text", Words, nullable=False),
+    Column("metadata", Words, nullable=False),
     Column("said_us", BigInteger),
     Column("said_offset", Integer),
     Index("message_thread", "user", "agent", "thread", "ordinal", unique=True),
@@ -162,7 +183,7 @@ passage = _table(
     Column("part", Integer, nullable=False),
     Column("start", Integer, nullable=False),
     Column("stop", Integer, nullable=False),
-    Column("thread", Text, nullable=False),
+    Column("thread", Words, nullable=False),
     Column("place", BigInteger, nullable=False),
     Column("ordinal", Integer, nullable=False),
     Index("passage_order", "user", "agent", "thread", "place", "ordinal", "part"),
@@ -174,16 +195,16 @@ evidence = _table(
     "evidence",
     _key("passage_id"),
     _key("n", Integer),
-    Column("fact_id", Text, nullable=False),
-    Column("subject", Text, nullable=False),
-    Column("predicate", Text, nullable=False),
-    Column("object", Text, nullable=False),
+    Column("fact_id", Words, nullable=False),
+    Column("subject", Words, nullable=False),
+    Column("predicate", Words, nullable=False),
+    Column("object", Words, nullable=False),
     Column("polarity", Boolean, nullable=False),
-    Column("valid_from", Text),
-    Column("valid_to", Text),
-    Column("speaker", Text, nullable=False),
+    Column("valid_from", Words),
+    Column("valid_to", Words),
+    Column("speaker", Words, nullable=False),
     Column("grounded", Boolean, nullable=False),
-    Column("extractor", Text, nullable=False),
+    Column("extractor", Words, nullable=False),
     Column("recorded_at", Instant, nullable=False),
     Index("evidence_fact", "user", "agent", "fact_id"),
     _belongs("passage_id", "passage"),
@@ -193,26 +214,26 @@ evidence = _table(
 fact = _table(
     "fact",
     _key("id"),
-    Column("subject_id", Text, nullable=False),
-    Column("object_id", Text, nullable=False),
-    Column("subject", Text, nullable=False),
-    Column("predicate", Text, nullable=False),
-    Column("object", Text, nullable=False),
+    Column("subject_id", Words, nullable=False),
+    Column("object_id", Words, nullable=False),
+    Column("subject", Words, nullable=False),
+    Column("predicate", Words, nullable=False),
+    Column("object", Words, nullable=False),
     Column("polarity", Boolean, nullable=False),
-    Column("valid_from", Text),
-    Column("valid_to", Text),
+    Column("valid_from", Words),
+    Column("valid_to", Words),
     Column("recorded_at", Instant),
     Column("retired_at", Instant),
-    Column("status", Text, nullable=False),
-    Column("replaced_by", Text),
-    Column("passages", Text, nullable=False),
-    Column("slot", Text),
+    Column("status", Words, nullable=False),
+    Column("replaced_by", Words),
+    Column("passages", Words, nullable=False),
+    Column("slot", Words),
     Index("fact_slot", "user", "agent", "slot"),
     Index("fact_subject", "user", "agent", "subject_id"),
     clustered=False,
 )
 
-entity = _table("entity", _key("id"), Column("name", Text, nullable=False))
+entity = _table("entity", _key("id"), Column("name", Words, nullable=False))
 
 # The spellings under which evidence names an entity, and how often: its name is the most used.
 alias = _table("alias", _key("entity_id"), _key("name"), Column("uses", Integer, nullable=False))
@@ -221,7 +242,7 @@ vector = _table(
     "vector",
     _key("kind"),
     _key("id"),
-    Column("model", Text, nullable=False),
+    Column("model", Words, nullable=False),
     Column("dims", Integer, nullable=False),
     Column("data", LargeBinary, nullable=False),
     clustered=False,
@@ -235,8 +256,8 @@ pending = _table(
     _key("work"),
     Column("attempts", Integer, nullable=False),
     Column("due_at", Instant, nullable=False),
-    Column("error", Text, nullable=False),
-    Column("owner", Text),
+    Column("error", Words, nullable=False),
+    Column("owner", Words),
     Column("lease_until", Instant),
 )
 Index("pending_due", pending.c.work, pending.c.due_at)
@@ -252,13 +273,13 @@ log = _table(
     "log",
     _key("seq", BigInteger),
     Column("at", Instant, nullable=False),
-    Column("action", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("id", Text, nullable=False),
-    Column("actor", Text, nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("before", Text),
-    Column("after", Text),
+    Column("action", Words, nullable=False),
+    Column("kind", Words, nullable=False),
+    Column("id", Words, nullable=False),
+    Column("actor", Words, nullable=False),
+    Column("reason", Words, nullable=False),
+    Column("before", Words),
+    Column("after", Words),
 )
 
 # Those that hold a scope's rows, children before parents.

@@ -15,21 +15,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphmem.cues import Manner, codes_of, days_of
-from graphmem.dense import DenseIndex, NearPairs, VectorTable
-from graphmem.graph import Edges, KnowledgeGraph
 from graphmem.identity import content_id, normal_form
-from graphmem.lexical import Postings, spread, terms, words
-from graphmem.lists import Ints, Lists
-from graphmem.names import NameTable
+from graphmem.index.cues import Manner
+from graphmem.index.dense import DenseIndex, NearPairs, VectorTable
+from graphmem.index.graph import Edges, KnowledgeGraph
+from graphmem.index.lexical import Postings, spread
+from graphmem.index.lists import Bools, Floats, Ints, Lists, ranks
+from graphmem.index.names import NameTable
 from graphmem.settings import RecallSettings
 from graphmem.threads import in_order
 from graphmem.types import Entity, Fact, Passage, VectorKind
+from graphmem.words import terms, words
 
 __all__ = ["Document", "Snapshot", "build", "read_title"]
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 _FINAL_PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
@@ -172,8 +171,8 @@ def build(
     entity_place = {entity.id: position for position, entity in enumerate(entities)}
     size, fact_count, entity_count = len(ordered), len(known), len(entities)
 
-    _, threads = codes_of([passage.thread or passage.id for passage in ordered])
-    speakers, speaker = codes_of([passage.speaker for passage in ordered])
+    _, threads = _codes([passage.thread or passage.id for passage in ordered])
+    speakers, speaker = _codes([passage.speaker for passage in ordered])
     hubs = _hubs(speakers, speaker, settings.hub_share)
     hub_words = frozenset(word for hub in hubs for word in words(hub))
     is_hub = np.zeros(entity_count, dtype=np.bool_)
@@ -223,9 +222,9 @@ def build(
         entities=entities,
         entity_place=entity_place,
         name_table=name_table,
-        id_rank=np.argsort(np.argsort(np.array([passage.id for passage in ordered], dtype=object))),
+        id_rank=ranks([passage.id for passage in ordered]),
         threads=threads,
-        days=days_of(ordered),
+        days=_days(ordered),
         speakers=speakers,
         speaker=speaker,
         asker=_asker(ordered),
@@ -263,6 +262,20 @@ def build(
         synonym_cosines=cosines,
         graph=graph,
     )
+
+
+def _days(passages: Sequence[Passage]) -> Floats:
+    """When each passage was said, in days since 1970; NaN where unknown."""
+    return np.array(
+        [p.said_at.timestamp() / 86400 if p.said_at else np.nan for p in passages], dtype=np.float64
+    )
+
+
+def _codes(values: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
+    """The distinct values, sorted, and each value's place among them; ``""`` has the place -1."""
+    distinct = tuple(sorted(set(values) - {""}))
+    place = {value: index for index, value in enumerate(distinct)} | {"": -1}
+    return distinct, np.array([place[value] for value in values], dtype=np.int64)
 
 
 def _entities(facts: Sequence[Fact]) -> tuple[Entity, ...]:

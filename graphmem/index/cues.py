@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphmem.lexical import words
-from graphmem.lists import Ints
-from graphmem.types import Passage
+from graphmem.index.lists import Floats
+from graphmem.words import words
 
 __all__ = ["Manner", "QuestionCues", "closeness", "manner", "read_question"]
 
-Floats = NDArray[np.float64]
 
 _MONTHS = (
     "january february march april may june july august september october november december".split()
@@ -174,17 +171,3 @@ def _span(date: QuestionDate, year: int) -> tuple[float, float]:
     if date.day is None:
         return start, float((month + 1).astype("datetime64[D]").astype(np.int64)) - 1e-6
     return start + date.day - 1, start + date.day - 1e-6
-
-
-def days_of(passages: Sequence[Passage]) -> Floats:
-    """When each passage was said, in days since 1970; NaN where unknown."""
-    return np.array(
-        [p.said_at.timestamp() / 86400 if p.said_at else np.nan for p in passages], dtype=np.float64
-    )
-
-
-def codes_of(values: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
-    """The distinct values, sorted, and each value's place among them; ``""`` has the place -1."""
-    distinct = tuple(sorted(set(values) - {""}))
-    place = {value: index for index, value in enumerate(distinct)} | {"": -1}
-    return distinct, np.array([place[value] for value in values], dtype=np.int64)

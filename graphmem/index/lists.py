@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ints", "Lists", "highest"]
+__all__ = ["Bools", "Floats", "Ints", "Lists", "highest", "ranks"]
 
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
@@ -61,9 +64,7 @@ class Lists:
         """For each of ``count`` items, the lists that hold it."""
         return Lists.of(self.items, self.owners, count)
 
-    def reduce(
-        self, ufunc: np.ufunc, values: NDArray[np.float64], empty: float
-    ) -> NDArray[np.float64]:
+    def reduce(self, ufunc: np.ufunc, values: Floats, empty: float) -> Floats:
         """One number a list: ``ufunc`` over its items' ``values``, ``empty`` for an empty list."""
         result = np.full(len(self), empty, dtype=np.float64)
         filled = self.lengths > 0
@@ -72,7 +73,7 @@ class Lists:
         return result
 
 
-def highest(values: NDArray[np.float64], count: int, ranks: Ints | None = None) -> Ints:
+def highest(values: Floats, count: int, ranks: Ints | None = None) -> Ints:
     """Positions of the ``count`` highest values, highest first, ties by rank, else by position."""
     count = min(count, len(values))
     if count < 1:
@@ -81,3 +82,9 @@ def highest(values: NDArray[np.float64], count: int, ranks: Ints | None = None) 
     candidates = np.nonzero(values >= floor)[0]
     ties = candidates if ranks is None else ranks[candidates]
     return candidates[np.lexsort((ties, -values[candidates]))][:count]
+
+
+def ranks(keys: Sequence[str]) -> Ints:
+    """Place of each key when all are sorted, shape (len(keys),): what decides ties."""
+    result: Ints = np.argsort(np.argsort(np.array(keys, dtype=object)))
+    return result

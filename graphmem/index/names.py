@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from graphmem.lexical import is_nameable, words
+from graphmem.words import STOP_WORDS, words
 
-__all__ = ["NameTable", "stands_in"]
+__all__ = ["NameTable", "is_nameable", "stands_in"]
 
 Words = tuple[str, ...]
+
+
+def is_nameable(name: Sequence[str], longest: int) -> bool:
+    """Whether a name's words are telling enough to be looked for in running text.
+
+    One to ``longest`` words, not all of them stop words; a single word needs three characters.
+    """
+    if not 0 < len(name) <= longest or all(word in STOP_WORDS for word in name):
+        return False
+    return len(name) > 1 or len(name[0]) >= 3
 
 
 class NameTable:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphmem.lists import Ints
-from graphmem.snapshot import Snapshot
+from graphmem.index.lists import Floats, Ints
+from graphmem.index.snapshot import Snapshot
 
 __all__ = ["lift_later"]
 
-Floats = NDArray[np.float64]
-
 
 def lift_later(
-    snapshot: Snapshot,
+    memory: Snapshot,
     ranking: Ints,
     scores: Floats,
     *,
@@ -29,14 +26,14 @@ def lift_later(
     as well (``as_good`` times the score of f) lifts its passage. Nothing leaves the ranking.
 
     Args:
-        snapshot: the memory.
+        memory: the snapshot.
         ranking: passages, best first.
         scores: (facts,) how well each fact fits the question.
         among: how many of the best passages may be brought up to date.
         alike: least cosine of the two facts.
         as_good: least score of the later fact, as a share of the earlier one's.
     """
-    earlier, later = _pairs(snapshot, ranking[:among], scores, alike, as_good)
+    earlier, later = _pairs(memory, ranking[:among], scores, alike, as_good)
     if not len(earlier):
         return ranking
     order = ranking.tolist()
@@ -50,39 +47,39 @@ def lift_later(
 
 
 def _pairs(
-    snapshot: Snapshot, passages: Ints, scores: Floats, alike: float, as_good: float
+    memory: Snapshot, passages: Ints, scores: Floats, alike: float, as_good: float
 ) -> tuple[Ints, Ints]:
     """(earlier passage, the later one that brings it up to date), at most one for each passage."""
-    dated = passages[np.isfinite(snapshot.days[passages])]
-    best = [_best_fact(snapshot, passage, scores) for passage in dated.tolist()]
+    dated = passages[np.isfinite(memory.days[passages])]
+    best = [_best_fact(memory, passage, scores) for passage in dated.tolist()]
     has_fact = np.array([fact >= 0 for fact in best], dtype=np.bool_)
     dated, facts = dated[has_fact], np.array(best, dtype=np.int64)[has_fact]
-    pair, others = snapshot.entity_facts.gather(snapshot.ends[facts].ravel())
+    pair, others = memory.entity_facts.gather(memory.ends[facts].ravel())
     place = pair // 2
-    fits = (scores[others] >= as_good * scores[facts[place]]) & ~snapshot.is_retired[others]
+    fits = (scores[others] >= as_good * scores[facts[place]]) & ~memory.is_retired[others]
     place, others = place[fits], others[fits]
-    of, stating = snapshot.fact_passages.gather(others)
+    of, stating = memory.fact_passages.gather(others)
     place, others = place[of], others[of]
     # A fact that is withheld lifts a person's words, but not an assistant's guess.
-    is_trusted = snapshot.is_live[others] | snapshot.is_person[stating]
+    is_trusted = memory.is_live[others] | memory.is_person[stating]
     is_later = (
         is_trusted
-        & (snapshot.days[stating] > snapshot.days[dated[place]])
-        & (snapshot.threads[stating] != snapshot.threads[dated[place]])
+        & (memory.days[stating] > memory.days[dated[place]])
+        & (memory.threads[stating] != memory.threads[dated[place]])
     )
     place, others, stating = place[is_later], others[is_later], stating[is_later]
     if not len(place):
         return place, place
-    meanings = snapshot.fact_meanings
+    meanings = memory.fact_meanings
     cosine = meanings.subset_scores(meanings.rows(facts[place]), others[:, None])[:, 0]
     is_alike = cosine >= alike
     place, others, stating = place[is_alike], others[is_alike], stating[is_alike]
-    order = np.lexsort((stating, -snapshot.days[stating], -scores[others], place))
+    order = np.lexsort((stating, -memory.days[stating], -scores[others], place))
     _, first = np.unique(place[order], return_index=True)
     chosen = order[first]
     return dated[place[chosen]], stating[chosen]
 
 
-def _best_fact(snapshot: Snapshot, passage: int, scores: Floats) -> int:
-    facts = snapshot.passage_facts[passage]
+def _best_fact(memory: Snapshot, passage: int, scores: Floats) -> int:
+    facts = memory.passage_facts[passage]
     return int(facts[np.argmax(scores[facts])]) if len(facts) else -1

@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from graphmem.errors import InvalidInput
-from graphmem.lists import Ints
+from graphmem.index.lists import Floats, Ints
 
 __all__ = ["Edges", "KnowledgeGraph"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

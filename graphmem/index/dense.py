@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmem.errors import EmbeddingError
-from graphmem.lists import Ints
+from graphmem.index.lists import Ints
 
 __all__ = ["DenseIndex", "NearPairs", "VectorTable"]
 

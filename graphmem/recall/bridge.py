@@ -12,19 +12,16 @@ asks and p does not tell stands in r, by words and by vectors.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphmem.lexical import Coverage
-from graphmem.lists import Ints, Lists
-from graphmem.snapshot import Snapshot
+from graphmem.index.lexical import Coverage
+from graphmem.index.lists import Floats, Ints, Lists
+from graphmem.index.snapshot import Snapshot
 
 __all__ = ["bridge"]
 
-Floats = NDArray[np.float64]
-
 
 def bridge(
-    snapshot: Snapshot,
+    memory: Snapshot,
     first_hops: Ints,
     scores: Floats,
     coverage: Coverage,
@@ -35,7 +32,7 @@ def bridge(
     """The bridge score of every passage, shape (passages,), from 0; 0 where none leads to it.
 
     Args:
-        snapshot: the memory.
+        memory: the snapshot.
         first_hops: distinct passages to start from.
         scores: (passages,) how well each passage answers so far.
         coverage: the question's terms against the passages.
@@ -43,38 +40,38 @@ def bridge(
         about_bonus: added to the link when one of the two is about an entity that the other names.
     """
     result = np.zeros(len(scores))
-    places, passages, link = _links(snapshot, first_hops, about_bonus)
+    places, passages, link = _links(memory, first_hops, about_bonus)
     if not len(places):
         return result
     hops = first_hops[places]
     missing = _missing_terms(coverage, hops, passages)
-    missing += _missing_sense(snapshot, first_hops, places, passages, cosines)
+    missing += _missing_sense(memory, first_hops, places, passages, cosines)
     np.maximum.at(result, passages, scores[hops] * link * missing)
     return result
 
 
-def _links(snapshot: Snapshot, first_hops: Ints, about_bonus: float) -> tuple[Ints, Ints, Floats]:
+def _links(memory: Snapshot, first_hops: Ints, about_bonus: float) -> tuple[Ints, Ints, Floats]:
     """(place of p in first_hops, r, link) for each linked pair, by place, then r."""
-    size = len(snapshot.passages)
-    places, entities = snapshot.names.gather(first_hops)
-    near, via, strength = _with_synonyms(snapshot, places, entities)
-    to, passages = snapshot.holders.gather(via)
+    size = len(memory.passages)
+    places, entities = memory.names.gather(first_hops)
+    near, via, strength = _with_synonyms(memory, places, entities)
+    to, passages = memory.holders.gather(via)
     keys = near[to] * size + passages
     keys, link = _largest(keys, strength[to])
-    bonus = np.isin(keys, _about_pairs(snapshot, first_hops, places, entities))
+    bonus = np.isin(keys, _about_pairs(memory, first_hops, places, entities))
     link = link + about_bonus * bonus
     places, passages = np.divmod(keys, size)
     is_other = passages != first_hops[places]
     return places[is_other], passages[is_other], link[is_other]
 
 
-def _with_synonyms(snapshot: Snapshot, places: Ints, entities: Ints) -> tuple[Ints, Ints, Floats]:
+def _with_synonyms(memory: Snapshot, places: Ints, entities: Ints) -> tuple[Ints, Ints, Floats]:
     """Each hop's telling entities and their synonyms: (place, entity, strength of the link)."""
-    rarity = snapshot.rarity
+    rarity = memory.rarity
     telling = rarity[entities] > 0
     places, entities = places[telling], entities[telling]
-    of, near = snapshot.synonyms.gather(entities)
-    cosines = _aligned(snapshot.synonyms, snapshot.synonym_cosines, entities)
+    of, near = memory.synonyms.gather(entities)
+    cosines = _aligned(memory.synonyms, memory.synonym_cosines, entities)
     strength = cosines * np.minimum(rarity[entities[of]], rarity[near])
     linked = strength > 0
     return (
@@ -90,15 +87,15 @@ def _aligned(lists: Lists, values: Floats, indices: Ints) -> Floats:
     return values[places]
 
 
-def _about_pairs(snapshot: Snapshot, first_hops: Ints, places: Ints, entities: Ints) -> Ints:
+def _about_pairs(memory: Snapshot, first_hops: Ints, places: Ints, entities: Ints) -> Ints:
     """Keys of pairs where one passage is about an entity that the other names."""
-    size = len(snapshot.passages)
-    about_places, topics = snapshot.about.gather(first_hops)
-    topic_is_telling = snapshot.rarity[topics] > 0
+    size = len(memory.passages)
+    about_places, topics = memory.about.gather(first_hops)
+    topic_is_telling = memory.rarity[topics] > 0
     about_places, topics = about_places[topic_is_telling], topics[topic_is_telling]
-    of, naming = snapshot.holders.gather(topics)
-    telling = snapshot.rarity[entities] > 0
-    by, subjects = snapshot.subjects.gather(entities[telling])
+    of, naming = memory.holders.gather(topics)
+    telling = memory.rarity[entities] > 0
+    by, subjects = memory.subjects.gather(entities[telling])
     return np.concatenate([about_places[of] * size + naming, places[telling][by] * size + subjects])
 
 
@@ -120,13 +117,13 @@ def _missing_terms(coverage: Coverage, hops: Ints, passages: Ints) -> Floats:
 
 
 def _missing_sense(
-    snapshot: Snapshot, first_hops: Ints, places: Ints, passages: Ints, cosines: Floats
+    memory: Snapshot, first_hops: Ints, places: Ints, passages: Ints, cosines: Floats
 ) -> Floats:
     """Cosine of r with what is left of the question's vector without its part along p's."""
     counts = np.bincount(places, minlength=len(first_hops))
     table = np.full((len(first_hops), int(counts.max())), -1, dtype=np.int64)
     column = np.arange(len(places)) - (np.cumsum(counts) - counts)[places]
     table[places, column] = passages
-    among = snapshot.meanings.subset_scores(snapshot.meanings.rows(first_hops), table)
+    among = memory.meanings.subset_scores(memory.meanings.rows(first_hops), table)
     rest = cosines[passages] - cosines[first_hops][places] * among[places, column]
     return np.maximum(0.0, rest)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import threading
 
-from graphmem.cues import manner
-from graphmem.dense import NearPairs, VectorTable
-from graphmem.lexical import terms, words
-from graphmem.names import NameTable, stands_in
+from graphmem.index.cues import manner
+from graphmem.index.dense import NearPairs, VectorTable
+from graphmem.index.names import NameTable, stands_in
+from graphmem.index.snapshot import Document, Snapshot, build, read_title
 from graphmem.settings import RecallSettings
-from graphmem.snapshot import Document, Snapshot, build, read_title
 from graphmem.types import Changes, Fact, Passage, VectorKind, Vectors
+from graphmem.words import terms, words
 
 __all__ = ["Index"]
 

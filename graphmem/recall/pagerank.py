@@ -13,15 +13,13 @@ from __future__ import annotations
 
 import igraph
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from graphmem.errors import InvalidInput
-from graphmem.graph import KnowledgeGraph
+from graphmem.index.graph import KnowledgeGraph
+from graphmem.index.lists import Floats
 
 __all__ = ["exact", "power"]
-
-Floats = NDArray[np.float64]
 
 
 def power(graph: KnowledgeGraph, reset: Floats, *, damping: float = 0.5, steps: int = 10) -> Floats:

@@ -1,0 +1,95 @@
+"""What a question finds before any walk: h, how well each passage answers by itself.
+
+h adds up the share of the question's words that the passage covers, its cosine with the question,
+that of its best fact, and what speaker, time and manner tell. A part whose field is missing
+(vectors, facts, speakers) is silent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphmem.index.cues import QuestionCues, closeness, read_question
+from graphmem.index.lexical import Coverage
+from graphmem.index.lists import Floats
+from graphmem.index.snapshot import Snapshot
+from graphmem.recall.clock import Clock
+from graphmem.settings import RecallSettings
+from graphmem.words import terms, words
+
+__all__ = ["Prior", "scaled", "weigh"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prior:
+    """What a question finds before any walk.
+
+    Attributes:
+        coverage: the question's terms against the passages.
+        cosines: (P,) of the question and each passage, -1 to 1; 0 without vectors.
+        fact_cosines: (F,) of the question and each fact, likewise.
+        scores: (P,) h as a share of the highest, 0 to 1.
+    """
+
+    coverage: Coverage
+    cosines: Floats
+    fact_cosines: Floats
+    scores: Floats
+
+
+def weigh(
+    memory: Snapshot,
+    query: str,
+    vector: NDArray[np.float32] | None,
+    settings: RecallSettings,
+    clock: Clock,
+) -> Prior:
+    """The prior of a question; without its vector, by words and cues alone."""
+    with clock.stage("words"):
+        asked = terms([word for word in words(query) if word not in memory.hub_words])
+        coverage = memory.postings.cover(asked, k1=settings.bm25_k1, b=settings.bm25_b)
+    with clock.stage("vectors"):
+        if vector is None:
+            cosines, fact_cosines = np.zeros(len(memory.passages)), np.zeros(len(memory.facts))
+        else:
+            cosines = memory.meanings.scores(vector)
+            fact_cosines = memory.fact_meanings.scores(vector)
+    with clock.stage("prior"):
+        best_fact = memory.passage_facts.reduce(np.maximum, fact_cosines, 0.0)
+        cues = read_question(query, memory.speakers, memory.asker)
+        scores = coverage.share + settings.meaning_weight * cosines
+        scores += settings.fact_weight * best_fact + _cue_scores(memory, cues, settings)
+    return Prior(coverage, cosines, fact_cosines, scaled(scores))
+
+
+def scaled(values: Floats) -> Floats:
+    """The values as shares of the highest, 0 to 1; what is below zero is 0.
+
+    Unlike a stretch from lowest to highest it does not depend on the worst of the memory, and a
+    memory of one passage keeps its score; measured, the two tie.
+    """
+    highest_value = float(values.max(initial=0.0))
+    clipped = np.maximum(values, 0.0)
+    return clipped / highest_value if highest_value > 0 else clipped
+
+
+def _cue_scores(memory: Snapshot, cues: QuestionCues, settings: RecallSettings) -> Floats:
+    """What speaker, time and manner add to h; 0 for documents."""
+    scores = settings.personal_weight * memory.is_personal.astype(np.float64)
+    scores -= settings.question_weight * memory.is_question
+    if cues.asks_when:
+        scores += settings.time_weight * memory.tells_time
+    is_spoken = memory.speaker >= 0
+    if cues.dates:
+        near = closeness(cues.dates, memory.days, settings.date_scale)
+        scores += settings.date_weight * np.where(is_spoken, near, 0.0)
+    if len(cues.speakers) == 1:
+        # Half for the right speaker, half off for others: a question that names nobody, or a
+        # document, stands in the middle.
+        is_named = memory.speaker == memory.speakers.index(cues.speakers[0])
+        half = settings.speaker_weight / 2
+        scores += np.where(is_spoken, np.where(is_named, half, -half), 0.0)
+    return scores

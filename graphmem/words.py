@@ -1,0 +1,117 @@
+"""Words: how a text of any script is cut, and how words are folded into what is searched.
+
+``words`` cuts a text into words, in order: what names are made of. ``terms`` folds words into what
+is searched: English stems without stop words, numbers and codes whole, scripts that put no spaces
+between words as single characters and pairs.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+
+import snowballstemmer
+
+from graphmem.identity import normal_form
+
+__all__ = ["STOP_WORDS", "terms", "words"]
+
+# Vowel signs and other marks belong to the word, but \w leaves them out.
+_MARKS = "".join(
+    char for char in map(chr, range(0x300, 0x10000)) if unicodedata.category(char) in ("Mn", "Mc")
+)
+# Scripts written without spaces (Thai, Lao, Burmese, Khmer, kana, Han), and Hangul, whose endings
+# cling to the word.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_LETTER = rf"[\w{_MARKS}]"
+_SPACED = rf"(?:(?![{_UNSPACED}]){_LETTER})"
+# A number with its separators, a word with its apostrophes (and C++, C#), or an unspaced run.
+_TOKEN = re.compile(
+    rf"\d+(?:[.,:]\d+)+|{_SPACED}+(?:'{_SPACED}+)*(?:\+\+|#)?|[{_UNSPACED}{_MARKS}]+"
+)
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_IS_PLAIN = re.compile(r"[a-z']+")
+
+STOP_WORDS = frozenset(
+    """
+    a about above after again against ago all also am an and any anyone anything are aren't as at be
+    because been before being below between both but by can can't cannot could couldn't did didn't
+    do does doesn't doing don't down during each either else etc ever every few for from further had
+    hadn't has hasn't have haven't having he he'd he'll he's her here hers herself him himself his
+    how i i'd i'll i'm i've if in into is isn't it it'd it'll it's its itself just let let's may me
+    might more most much must my myself no nor not now of off on once one only or other our ours
+    ourselves out over own per rather really same shall she she'd she'll she's should shouldn't
+    since so some someone something such than that that'd that'll that's the their theirs them
+    themselves then there there's these they they'd they'll they're they've this those through till
+    to too under until up upon us very via was wasn't we we'd we'll we're we've were weren't what
+    what's whatever when when's where where's whether which while who who's whom whose why will with
+    within without won't would wouldn't yes yet you you'd you'll you're you've your yours yourself
+    yourselves
+    """.split()
+)
+"""English words that say nothing about what a passage is about."""
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The text's words in order, in normal form; unspaced scripts give one word a character.
+
+    A possessive ending is dropped: ``"Priya's house"`` → ``("priya", "house")``.
+    """
+    found: list[str] = []
+    for token in _TOKEN.findall(normal_form(text)):
+        if _IS_UNSPACED.match(token):
+            found.extend(token)
+        else:
+            found.append(token.removesuffix("'s"))
+    return tuple(map(sys.intern, found))
+
+
+def terms(text_words: Sequence[str]) -> Counter[str]:
+    """How often each term occurs in a text's words, stop words left out."""
+    counts: Counter[str] = Counter()
+    previous = ""
+    for word in text_words:
+        if word in STOP_WORDS:
+            previous = ""
+        elif _IS_UNSPACED.match(word):
+            counts[word] += 1
+            if previous:
+                counts[previous + word] += 1
+            previous = word
+        else:
+            counts[_fold(word)] += 1
+            previous = ""
+    return counts
+
+
+_stemmer = snowballstemmer.stemmer("english")
+_stemmer_lock = threading.Lock()  # the stemmer keeps the word it works on in itself
+
+
+@lru_cache(maxsize=1 << 17)
+def _fold(word: str) -> str:
+    """A word without Latin accents, stemmed where it is plain letters; codes stay whole."""
+    if not word.isascii():
+        word = _without_accents(word)
+    if not _IS_PLAIN.fullmatch(word):
+        return sys.intern(word)
+    with _stemmer_lock:
+        return sys.intern(_stemmer.stemWord(word))
+
+
+def _without_accents(word: str) -> str:
+    """``é`` → ``e``; marks on other scripts are letters' own and stay."""
+    kept: list[str] = []
+    for char in unicodedata.normalize("NFD", word):
+        if unicodedata.combining(char) and kept and kept[-1] < "\u0250":
+            continue
+        kept.append(char)
+    return unicodedata.normalize("NFC", "".join(kept))

@@ -1,0 +1,278 @@
+"""The whole path with a model behind HTTP: host, block, queue, openai SDK, and a server that dies.
+
+The quick tests talk to a scripted server. Those marked ``llm`` talk to a real model: they need the
+environment variable ``GRAPHMEM_TEST_SERVER``, a shell command that prints the base URL of an
+OpenAI-compatible server on its first line and serves until it is ended.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.llms import ChatMessage
+from llama_index.core.utils import get_tokenizer
+
+from block_parts import heard, host, open_block, said
+from builders import open_memory
+from graphmem import GraphMemoryBlock, demo
+from graphmem.block import IngestEvent
+from graphmem.extractors import OpenAIExtractor
+from graphmem.types import Extraction, Passage
+from model_server import ModelServer, Reply, completion, serving, shown
+
+CONVERSATION = demo.load()
+HALF = len(CONVERSATION.sessions) // 2
+FIRST_HALF = replace(CONVERSATION, sessions=CONVERSATION.sessions[:HALF])
+SECOND_HALF = replace(CONVERSATION, sessions=CONVERSATION.sessions[HALF:])
+
+
+class NotingExtractor(OpenAIExtractor):
+    """Counts how often each passage was read."""
+
+    def __init__(self, base_url: str, **options: Any) -> None:
+        super().__init__("any", base_url, **options)
+        self.read: Counter[str] = Counter()
+
+    def extract(self, passages: Sequence[Passage]) -> list[Extraction]:
+        found = super().extract(passages)
+        self.read.update(one.passage_id for one in found if one.error is None)
+        return found
+
+
+class FlushedBlock(GraphMemoryBlock):
+    """Notes what the host flushes."""
+
+    _flushes: list[list[str]] = PrivateAttr(default_factory=list)
+
+    async def aput(
+        self,
+        messages: list[ChatMessage],
+        from_short_term_memory: bool = False,
+        session_id: str | None = None,
+    ) -> None:
+        self._flushes.append([message.content or "" for message in messages])
+        await super().aput(messages, from_short_term_memory, session_id)
+
+
+def impatient(server: ModelServer, **options: Any) -> NotingExtractor:
+    return NotingExtractor(server.base_url, retries=1, backoff=0.01, **options)
+
+
+def opened(path: Path, extractor: OpenAIExtractor, **options: Any) -> Any:
+    """The demo's block."""
+    return open_block(
+        path,
+        scope=CONVERSATION.user,
+        assistant_name=CONVERSATION.assistant,
+        extractor=extractor,
+        **options,
+    )
+
+
+def naming_model(request: dict[str, Any]) -> Reply:
+    """Says of each message that its speaker names what it writes with a capital."""
+    triples = [
+        {"source": line["label"], "subject": line["speaker"], "predicate": "names", "object": name}
+        for line in shown(request)
+        if "label" in line
+        for name in re.findall(r"(?<=[a-z,] )[A-Z][a-z]+", line["text"])
+    ]
+    return completion(json.dumps({"triples": triples}))
+
+
+def labelled(requests: Sequence[dict[str, Any]]) -> Counter[str]:
+    """The texts that requests ask to read, with the number of times they do."""
+    return Counter(
+        line["text"] for request in requests for line in shown(request) if "label" in line
+    )
+
+
+def stored(events: Sequence[Any]) -> int:
+    """How often the block was handed messages that it had not known."""
+    return sum(isinstance(event, IngestEvent) and event.stored > 0 for event in events)
+
+
+# -- calls per flush -----------------------------------------------------------------------------
+
+COUNT: Callable[[str], int] = lambda text: len(get_tokenizer()(text))  # noqa: E731
+CHAT = "so the dog from next door ran off with my left shoe again and"
+PROSE = "the committee was told that estimates of costs had to be made on a better basis"
+
+
+def message_of(tokens: int, number: int, words: str = CHAT) -> str:
+    """A message of exactly so many tokens, unlike the others."""
+    text = f"{number}:"
+    for word in words.split() * tokens:
+        if COUNT(f"{text} {word}") > tokens:
+            break
+        text = f"{text} {word}"
+    return text + " a" * (tokens - COUNT(text))
+
+
+def chat_of(sizes: Sequence[int], words: str) -> list[ChatMessage]:
+    roles = ("user", "assistant")
+    return [
+        said(message_of(size, number, words), roles[number % 2])
+        for number, size in enumerate(sizes)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ([75] * 40, CHAT),
+        ([75] * 39 + [375], CHAT),
+        ([75] * 39 + [375], PROSE),
+        ([1_500, 1_500], PROSE),
+        ([30] * 100, CHAT),
+    ],
+    ids=["40 messages", "3,300 tokens", "long words", "two messages", "100 messages"],
+)
+async def test_a_flush_is_one_call(tmp_path: Path, sizes: list[int], words: str) -> None:
+    with serving(naming_model) as server:
+        block = open_block(tmp_path / "m.db", FlushedBlock, extractor=impatient(server))
+        memory = host(block, token_limit=5_000)  # of which 3,500 for the chat
+        for message in [*chat_of(sizes, words), said(message_of(3_550 - sum(sizes), 999))]:
+            await memory.aput(message)
+        assert await block.adrain(60) == 0
+        assert [[COUNT(text) for text in flush] for flush in block._flushes] == [sizes]
+        assert server.calls == 1
+        stats = block.stats()
+        assert (stats.messages, stats.pending, stats.usage.calls) == (len(sizes), 0, 1)
+        block.close()
+
+
+async def test_the_demo_costs_at_most_a_call_per_flush_and_shows_what_it_used(
+    tmp_path: Path,
+) -> None:
+    with serving(naming_model) as server, heard() as events:
+        block = opened(tmp_path / "m.db", impatient(server))
+        await demo.play(CONVERSATION, block)
+        assert await block.adrain(60) == 0
+        stats = block.stats()
+        block.close()
+    assert 0 < server.calls <= stored(events)
+    assert stats.passages == len(CONVERSATION.lines)
+    assert stats.usage.calls == server.calls
+    assert stats.usage.prompt_tokens == 100 * server.calls
+    assert stats.usage.completion_tokens == 10 * server.calls
+    assert (stats.pending, stats.failed, stats.unembedded, stats.last_error) == (0, 0, 0, "")
+    assert stats.facts > 50
+    assert labelled(server.requests) == Counter(line.text for line in CONVERSATION.lines)
+
+
+# -- a server that dies --------------------------------------------------------------------------
+
+
+def dying_at(text: str) -> Callable[[dict[str, Any]], Reply]:
+    """The naming model until it is shown this text: then no call gets an answer any more."""
+    dead: list[bool] = []
+
+    def answer(request: dict[str, Any]) -> Reply:
+        if dead or text in labelled([request]):
+            dead.append(True)
+            return Reply(hangs_up=True)
+        return naming_model(request)
+
+    return answer
+
+
+async def test_a_server_that_dies_half_way_costs_no_passage(tmp_path: Path) -> None:
+    last_words = FIRST_HALF.sessions[-1].lines[0].text
+    with serving(dying_at(last_words)) as first, heard() as events:
+        extractor = impatient(first)
+        block = opened(tmp_path / "m.db", extractor)
+        await demo.play(FIRST_HALF, block)
+        assert await block.adrain(60) > 0
+    read_before = len(extractor.read)
+    assert 0 < read_before < len(FIRST_HALF.lines)
+
+    with heard() as later:  # nobody listens at the port now
+        await demo.play(SECOND_HALF, block)
+        assert await block.adrain(60) > 0
+    stats = block.stats()
+    assert stats.passages == len(CONVERSATION.lines)
+    assert stats.pending == stats.passages - read_before
+    assert stats.failed > 0
+    assert stats.faults["extraction"] > 0
+    assert first.base_url in stats.last_error
+    assert "is it running" in stats.last_error
+    assert len(block.recall("Where does Aunt Vera live?")) > 0  # by words and vectors
+
+    with serving(naming_model, port=first.port) as second:
+        assert await block.adrain(60) == 0
+        stats = block.stats()
+        block.close()
+    assert second.base_url == first.base_url
+    assert (stats.pending, stats.failed, stats.unembedded) == (0, 0, 0)
+    assert stats.usage.calls <= stored([*events, *later])
+    assert extractor.read == Counter(dict.fromkeys(extractor.read, 1))
+    assert len(extractor.read) == stats.passages
+    assert labelled(second.requests).keys() | labelled(first.requests).keys() == {
+        line.text for line in CONVERSATION.lines
+    }
+
+
+# Remembers one text, waits until its extraction is on its way, and ends.
+ENDING = """
+import sys, time
+sys.path[:0] = {path!r}
+from pathlib import Path
+from builders import open_memory
+from graphmem.extractors import OpenAIExtractor
+memory = open_memory(Path({file!r}), extractor=OpenAIExtractor("any", {url!r}))
+memory.remember("Maja moved to Oslo")
+print("remembered", flush=True)
+sys.stdin.readline()
+{ending}
+"""
+
+
+@contextmanager
+def ending(path: Path, url: str, how: str) -> Iterator[subprocess.Popen[str]]:
+    script = ENDING.format(path=sys.path, file=str(path), url=url, ending=how)
+    pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+    with subprocess.Popen([sys.executable, "-c", script], text=True, **pipes) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_server_that_never_answers_holds_up_no_exit(tmp_path: Path) -> None:
+    closed, left = tmp_path / "closed.db", tmp_path / "left.db"
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,  # takes calls, and that is all
+        ending(
+            closed, url := f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "memory.close()"
+        ) as one,
+        ending(left, url, "") as other,
+    ):
+        silent.settimeout(60)
+        calls = [silent.accept()[0] for _ in range(2)]
+        started = time.monotonic()
+        for process in (one, other):
+            out, err = process.communicate("end\n", timeout=60)
+            assert (process.returncode, out, err) == (0, "remembered\n", "")
+        assert time.monotonic() - started < 15
+        for call in calls:
+            call.close()
+    for path in (closed, left):
+        with open_memory(path, extractor=None) as memory:
+            assert memory.stats().pending == 1
+        with open_memory(path) as memory:  # what the dead process had claimed is free
+            assert memory.drain(10) == 0
+            assert len(memory.facts()) == 2

@@ -21,9 +21,10 @@ from graphmem.types import Extraction, Passage, Triple
 
 __all__ = ["Answer", "Ask", "PromptTooLong", "extract"]
 
-# Passages above about so many tokens are read in several calls. A third above the 3,000 tokens of a
-# usual flush, so that one flush stays one call though its last message goes over.
-BATCH_TOKENS = 4_000
+# Passages above about so many tokens are read in several calls. Two thirds above the 3,000 tokens
+# of a usual flush, so that one flush stays one call though its words are long and its last message
+# goes over.
+BATCH_TOKENS = 5_000
 # Calls beyond one per batch that one ``extract`` may make: enough to single out one unreadable
 # message among forty, few enough to stop early at a model that never answers in the format.
 EXTRA_CALLS = 14

@@ -59,11 +59,11 @@ class OpenAIExtractor:
         api_key: the key; ``OPENAI_API_KEY`` if absent. A server named by ``base_url`` needs none.
         template: a prompt of your own, see ``graphmem.extractors.prompts.Prompt``.
         batch_tokens: passages above about so many tokens are read in several calls. The default
-            lies a third above the flush of 3,000 tokens that the memory hands over at once.
+            lies well above the flush of 3,000 tokens that the memory hands over at once.
         max_output_tokens: where the model is stopped (a small model may repeat itself for ever);
             what is complete by then is kept. ``None`` leaves it to the server.
         temperature: 0 for the likeliest reply; ``None`` leaves it to the server.
-        timeout: seconds to wait for one reply.
+        timeout: seconds to wait for one reply. A model on a small machine writes for minutes.
         retries: further tries of one call after a 408, 409, 425, 429, 5xx or a broken connection;
             after a time-out one, for it has cost minutes already.
         backoff: seconds before the first of them, doubled for each next, with jitter. A server's
@@ -83,7 +83,7 @@ class OpenAIExtractor:
         batch_tokens: int = BATCH_TOKENS,
         max_output_tokens: int | None = 8192,
         temperature: float | None = 0.0,
-        timeout: float = 180.0,
+        timeout: float = 600.0,
         retries: int = 4,
         backoff: float = 1.0,
     ) -> None:

@@ -30,8 +30,8 @@ from graphmem import context, passages
 from graphmem.background import start, wait
 from graphmem.chat import as_chat, as_message, newest_turn, own_copy, sorted_out
 from graphmem.errors import InvalidInput, NotFound
-from graphmem.faults import Fault, FaultKind, Faults
-from graphmem.memory import DEFAULT_SCOPE, MAX_TOP_K, GraphMemory
+from graphmem.faults import Fault, FaultKind, Faults, described
+from graphmem.memory import DEFAULT_SCOPE, MAX_TOP_K, GraphMemory, check_target
 from graphmem.settings import RecallSettings
 from graphmem.spill import Batch, Spill
 from graphmem.turns import Occurrence, Turns
@@ -112,7 +112,10 @@ class GraphMemoryBlock(BaseMemoryBlock[str]):
             installed.
         extractor: reads facts, instead of an ``llm``.
         tokenizer_fn: counts tokens, as the ``Memory``'s; ``None`` is LlamaIndex's global one.
-        **options: the fields below.
+        **options: the other fields; ``GraphMemoryBlock.model_fields`` describes each. ``uri``, the
+            store (``"sqlite:///memory.db"`` or a path), is needed; ``scope`` is whose memory,
+            ``agent`` one agent's own; ``token_budget`` and ``top_k`` bound what is recalled;
+            ``current_session_only`` keeps to the asking session.
 
     Raises:
         MissingDependency: no embedding model was given and none is installed.
@@ -411,11 +414,13 @@ class GraphMemoryBlock(BaseMemoryBlock[str]):
             InvalidInput: not exactly one of the four was named.
             NotFound: there is no such passage, message or session.
         """
+        check_target(passage, message, session, everything=everything)
         live = self._live
         unwritten = 0
         if session is not None or everything:
             unwritten = live.spill.discard(self._owner, session)
         live.turns.clear()
+        live.faults.forget_last()
         try:
             return self.memory.forget(
                 self._owner,
@@ -668,7 +673,7 @@ def _announce_write(batch: Batch, receipt: Receipt) -> None:
 
 
 def _announce_fault(fault: Fault) -> None:
-    error = f"{type(fault.error).__name__}: {fault.error}"
+    error = described(fault.error)
     dispatcher.event(FaultEvent(kind=fault.kind, error=error, consequence=fault.consequence))
 
 

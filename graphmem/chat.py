@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime, timezone
 
 from llama_index.core.llms import ChatMessage, MessageRole, TextBlock
@@ -46,7 +46,7 @@ def as_chat(messages: object) -> list[ChatMessage]:
     """
     if isinstance(messages, (str, ChatMessage)):
         messages = [messages]
-    if not isinstance(messages, Iterable) or isinstance(messages, (bytes, Mapping)):
+    if not isinstance(messages, Iterable) or isinstance(messages, (bytes, Mapping, Set)):
         raise InvalidInput(
             "pass a Memory, a ChatMessage, a text, or a list of them, not "
             f"{type(messages).__name__}"

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _URI_HELP = "the store: sqlite:///memory.db, or a plain path"
+_DATA_HELP = (
+    'JSON, gzipped or not: {"passages": [{"id", "text"}, …], '
+    '"queries": [{"id", "text", "gold": [passage ids]}, …]}'
+)
 _OPENAI_MODEL = "gpt-4o-mini"
 _LIST_SECONDS = 10.0
 Command = Callable[[argparse.Namespace], int]
@@ -99,6 +103,8 @@ def _recall(options: argparse.Namespace) -> int:
 def _stats(options: argparse.Namespace) -> int:
     from graphmem.store import Store
 
+    if options.agent and not options.scope:
+        raise InvalidInput("--agent is an agent of one user: name the user with --scope")
     _must_exist(options.uri)
     store = Store.open(options.uri)
     try:
@@ -228,11 +234,15 @@ def _add_demo(commands: Any) -> None:
     parser.add_argument("--uri", help="keep the memory in this store (default: a temporary one)")
     model = parser.add_argument_group(
         "reading facts with a model",
-        "Given any of these, or OPENAI_API_KEY, an OpenAI-compatible model reads the facts; "
-        "otherwise offline English rules do.",
+        "Given a server or a model, here or by OPENAI_API_KEY or OPENAI_BASE_URL, that\n"
+        "model (OpenAI-compatible) reads the facts; otherwise offline English rules do.",
     )
     model.add_argument("--base-url", metavar="URL", help="server, e.g. http://localhost:11434/v1")
-    model.add_argument("--model", metavar="NAME", help="model to use (the server's first)")
+    model.add_argument(
+        "--model",
+        metavar="NAME",
+        help=f"model to use (default: the server's first, or {_OPENAI_MODEL} of OpenAI)",
+    )
     model.add_argument("--offline", action="store_true", help="use the rules, whatever is set")
 
 
@@ -264,12 +274,14 @@ def _add_stats(commands: Any) -> None:
 
 
 def _add_store(parser: Any, *, is_scope_required: bool) -> None:
-    whole = "" if is_scope_required else " (default: the whole store)"
+    whole = " ('default' if none was named)" if is_scope_required else " (default: the whole store)"
     parser.add_argument("--uri", required=True, help=_URI_HELP)
     parser.add_argument(
         "--scope", required=is_scope_required, metavar="USER", help=f"whose memory{whole}"
     )
-    parser.add_argument("--agent", default="", help="one agent's own memory of that user")
+    parser.add_argument(
+        "--agent", default="", metavar="NAME", help="the memory that this agent of the user keeps"
+    )
 
 
 def _add_bench(commands: Any) -> None:
@@ -284,9 +296,15 @@ def _add_bench(commands: Any) -> None:
         "measure how many of the right passages a system recalls",
         "graphmem bench recall --data musique100.json.gz --system graphmem --json out.json",
     )
-    parser.add_argument("--data", nargs="+", required=True, type=Path, metavar="FILE")
     parser.add_argument(
-        "--system", nargs="+", default=["graphmem"], metavar="NAME", help="graphmem, dense, …"
+        "--data", nargs="+", required=True, type=Path, metavar="FILE", help=_DATA_HELP
+    )
+    parser.add_argument(
+        "--system",
+        nargs="+",
+        default=["graphmem"],
+        metavar="NAME",
+        help="graphmem (default), dense, bm25, hybrid",
     )
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures to this file")
     parser = _add(

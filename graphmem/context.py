@@ -139,11 +139,8 @@ def quote(text: str) -> str:
 
 def _items(recall: Recall) -> Iterator[str]:
     said = {ranked.passage.id: ranked.passage.said_at for ranked in recall.passages}
-    shown: set[str] = set()
-    for hit in recall.facts:
-        if hit.fact.is_live and hit.fact.id not in shown:
-            shown.add(hit.fact.id)
-            yield f"{quote(hit.fact.text)}{_when(hit.fact, said)}"
+    for fact in recall.statements:
+        yield f"{quote(fact.text)}{_when(fact, said)}"
     for ranked in recall.passages:
         if ranked.passage.text.strip():
             yield _passage_item(ranked.passage)

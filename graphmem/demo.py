@@ -256,7 +256,14 @@ def _play_and_read(console: Console, conversation: Conversation, block: GraphMem
         console,
         f"Played in {played - started:.1f} s: {fell_out} messages fell out of the window, "
         f"{total - fell_out} were kept at the end of a conversation. Reading and embedding took "
-        f"{read - played:.1f} s more{waiting}. First recall, with loading: {warm - read:.1f} s.",
+        f"{read - played:.1f} s more{waiting}. First recall, with loading: "
+        f"{(warm - read) * 1e3:.0f} ms.",
+    )
+    console.print()
+    say(
+        console,
+        "Below each question: the passages recalled for it, best first, each with its score; "
+        "those that the answer needs are ticked.",
     )
 
 

@@ -41,7 +41,7 @@ def resolve(embed_model: Embedder | BaseEmbedding | str | Path | None = None) ->
 
     if isinstance(embed_model, BaseEmbedding):
         return LlamaIndexEmbedder(embed_model)
-    raise InvalidInput(f"embed_model cannot be a {type(embed_model).__name__}. {WAYS_OUT}")
+    raise InvalidInput(f"embed_model cannot be of type {type(embed_model).__name__}. {WAYS_OUT}")
 
 
 def checked(

@@ -52,6 +52,10 @@ Declared, never guessed: whatever is not here replaces nothing. Spelled as norma
 stands for one word that does not look like a plural. ``SINGLE_VALUED | {"drives"}`` declares more.
 """
 
+# The longest of 27,000 triples that models read out of documents and chats has 352. What is far
+# longer is a model that repeats itself.
+MAX_NAME_CHARS = 1_000
+
 _PEOPLE = frozenset({"user", "document"})
 _NOW = frozenset({"now", "currently", "presently"})
 
@@ -113,6 +117,11 @@ def reject_reason(triple: Triple) -> str:
     for name, form in zip(("subject", "object"), ends, strict=True):
         if not form:
             return f"its {name} is empty"
+    for name, value in (("subject", triple.subject), ("object", triple.object)):
+        if len(value) > MAX_NAME_CHARS:
+            return f"its {name} is no name: {len(value)} characters"
+    if len(triple.predicate) > MAX_NAME_CHARS:
+        return f"its predicate is no relation: {len(triple.predicate)} characters"
     if not normal_form(triple.predicate):
         return "its predicate is empty"
     if ends[0] == ends[1]:

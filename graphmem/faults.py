@@ -13,9 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Fault", "FaultKind", "Faults"]
+from graphmem.identity import clean_text
+
+__all__ = ["Fault", "FaultKind", "Faults", "described"]
 
 logger = logging.getLogger("graphmem")
+
+MAX_CHARS = 2_000
 
 FaultKind = Literal["input", "recall", "storage", "extraction", "embedding"]
 
@@ -35,6 +39,14 @@ class Fault:
     consequence: str
 
 
+def described(error: BaseException) -> str:
+    """Type and message of an exception as text that can be stored and shown anywhere.
+
+    A server may put a whole prompt into its message, and bytes that are no text.
+    """
+    return clean_text(f"{type(error).__name__}: {error}")[:MAX_CHARS]
+
+
 class Faults:
     """Counts faults by kind, remembers the newest, and passes each to the listeners."""
 
@@ -50,7 +62,7 @@ class Faults:
 
     def record(self, kind: FaultKind, error: BaseException, consequence: str) -> None:
         """Count and log a fault, and tell the listeners."""
-        message = f"{type(error).__name__}: {error}"
+        message = described(error)
         with self._lock:
             self._counts[kind] += 1
             self._last = message
@@ -60,6 +72,11 @@ class Faults:
                 listener(Fault(kind, error, consequence))
             except Exception:  # a listener's own fault must not become the agent's
                 logger.exception("a fault listener failed")
+
+    def forget_last(self) -> None:
+        """Let go of the newest fault's words: they may quote what is being forgotten."""
+        with self._lock:
+            self._last = ""
 
     def counts(self) -> dict[str, int]:
         """Number of faults so far, by kind."""

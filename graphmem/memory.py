@@ -10,12 +10,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timezone
+from numbers import Real
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,14 @@ MAX_TOP_K = 1000
 class GraphMemory:
     """Long-term memory on a knowledge graph: remember text, recall passages.
 
+    Most users call ``open``::
+
+        with GraphMemory.open("sqlite:///memory.db", scope="Nell") as memory:
+            memory.remember("Henrik Dahl grew up in Skagen.", session="may")
+            memory.drain()
+            for ranked in memory.recall("Where did Henrik grow up?"):
+                print(ranked.score, ranked.passage.text)
+
     Safe to use from several threads. Several memories on one store, in one process or in many, see
     each other's writes.
 
@@ -71,8 +80,6 @@ class GraphMemory:
         scope: whose memory is meant where a call names none.
         settings: the constants of recall.
         workers: how many extractions run at a time.
-
-    Most users call ``GraphMemory.open`` instead.
     """
 
     def __init__(
@@ -85,6 +92,7 @@ class GraphMemory:
         settings: RecallSettings | None = None,
         workers: int = 2,
     ) -> None:
+        _check_parts(extractor, settings, workers)
         self.scope = Scope.of(scope)
         self.faults = Faults()
         self.settings = settings or RecallSettings()
@@ -132,7 +140,7 @@ class GraphMemory:
         scope = Scope.of(scope)
         embedder = embedding.resolve(embed_model)
         reader = extractor if extractor is not None else _default_extractor(llm)
-        store = Store.open(str(uri))
+        store = Store.open(uri)
         try:
             store.check_model(embedder.name, getattr(embedder, "dims", None))
             return cls(store, embedder, reader, scope=scope, settings=settings, workers=workers)
@@ -164,7 +172,8 @@ class GraphMemory:
             said_at: when it was said, with a time zone. This and the rest are for plain text;
                 a ``Message`` brings its own.
             speaker: who said it; the scope's user where omitted.
-            role: in the protocol's sense.
+            role: ``user``, ``assistant``, ``system``, ``tool`` or ``document``; ``user`` where
+                omitted, ``document`` with a title.
             title: makes it a document, split into passages in order.
             metadata: JSON-able values to get back with the passage.
 
@@ -176,17 +185,23 @@ class GraphMemory:
             StoreError: the disk refused. Nothing is stored.
         """
         owner = self._scope(scope)
-        given = {"said_at": said_at, "speaker": speaker, "role": role, "title": title}
+        given: dict[str, Any] = {
+            "said_at": said_at,
+            "speaker": speaker,
+            "role": role,
+            "title": title,
+        }
         given |= {"metadata": metadata}
         options = {name: value for name, value in given.items() if value is not None}
         if title is not None:
             options.setdefault("role", "document")
-        if session is not None and not isinstance(session, str):
-            raise InvalidInput(f"session must be a string, not {type(session).__name__}")
-        is_single = isinstance(content, (str, Message))
-        items = [_message(item, options) for item in ([content] if is_single else _items(content))]
-        if session is None and not is_single:
-            session = ""
+        session = _text("session", session)
+        if isinstance(content, (str, Message)):
+            several: Sequence[str | Message] = [content]
+        else:
+            several = _items(content)
+            session = "" if session is None else session
+        items = [_message(item, options) for item in several]
         admitted: list[Message] = []
         dropped: list[tuple[str, str]] = []
         for item in items:
@@ -197,7 +212,6 @@ class GraphMemory:
                 admitted.append(message)
         if not admitted:
             return Receipt(owner, dropped=tuple(dropped))
-        session = None if session is None else clean_text(session)
         receipt = self._store.put(owner, admitted, session=session, now=_now())
         if receipt.stored:
             self._worker.notify()
@@ -218,22 +232,29 @@ class GraphMemory:
         What only the forgotten text carried (facts, entities, vectors, index entries, the words in
         the file) goes with it; what a live passage states as well stays.
 
+        Args:
+            scope: whose memory; the memory's own where omitted.
+            passage: a passage's ``id``, as in ``recall`` and ``passages``.
+            message: a passage's ``message_id``: all parts of a long message or document.
+            session: a conversation's name.
+            everything: the whole scope.
+            reason: kept in the store's log.
+
         Raises:
             InvalidInput: not exactly one of the four was named.
             NotFound: there is no such passage, message or session in this scope.
         """
-        named = [passage is not None, message is not None, session is not None, everything]
-        if sum(named) != 1:
-            raise InvalidInput("name exactly one of passage=, message=, session=, everything=True")
+        check_target(passage, message, session, everything=everything)
         receipt = self._store.forget(
             self._scope(scope),
             passages=(passage,) if passage is not None else (),
             messages=(message,) if message is not None else (),
-            session=session,
+            session=_text("session", session),
             everything=everything,
-            reason=reason,
+            reason=_text("reason", reason) or "",
             now=_now(),
         )
+        self.faults.forget_last()
         self._worker.notify()
         return receipt
 
@@ -251,7 +272,12 @@ class GraphMemory:
         Args:
             timeout: seconds; ``None`` waits as long as there is progress.
             progress: True shows a progress bar; a function is called with (done, total).
+
+        Raises:
+            InvalidInput: ``timeout`` is no number.
         """
+        if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, Real)):
+            raise InvalidInput(f"timeout must be seconds or None, not {timeout!r:.80}")
         if callable(progress):
             return self._worker.drain(timeout, progress)
         if not progress:
@@ -277,6 +303,10 @@ class GraphMemory:
             top_k: how many passages at most, 1 to 1000.
             session: only passages of this conversation.
 
+        Returns:
+            Ranked passages to loop over, each with its score and facts, and how they were found.
+            The nearest come back whether or not they answer; scores compare within one recall.
+
         Raises:
             InvalidInput: a wrong type, or ``top_k`` out of range.
             EmbedderMismatch: the embedder's vectors do not fit the store's.
@@ -287,6 +317,7 @@ class GraphMemory:
         if not isinstance(top_k, int) or isinstance(top_k, bool) or not 1 <= top_k <= MAX_TOP_K:
             raise InvalidInput(f"top_k must be a whole number from 1 to {MAX_TOP_K}, not {top_k!r}")
         query = clean_text(query)
+        session = _text("session", session)
         clock = [time.perf_counter()]
         opened = self._open_index(owner)
         with opened.lock:
@@ -319,8 +350,15 @@ class GraphMemory:
         status: Status | None = None,
         passage: str | None = None,
     ) -> list[Fact]:
-        """Facts of a scope, by id, of every status unless one is named."""
+        """Facts of a scope, by id, of every status unless one is named.
+
+        Raises:
+            InvalidInput: a wrong type, or no such status.
+        """
         owner = self._scope(scope)
+        subject, passage = _text("subject", subject), _text("passage", passage)
+        if status is not None and status not in get_args(Status):
+            raise InvalidInput(f"unknown status {status!r}: use {', '.join(get_args(Status))}")
         return self._store.facts(owner, subject=subject, status=status, passage=passage)
 
     def entities(self, scope: Scope | str | None = None) -> list[Entity]:
@@ -331,7 +369,7 @@ class GraphMemory:
         self, scope: Scope | str | None = None, *, session: str | None = None
     ) -> list[Passage]:
         """Passages of a scope in the order in which they were said."""
-        return self._store.passages(self._scope(scope), session=session)
+        return self._store.passages(self._scope(scope), session=_text("session", session))
 
     def forget_seq(self, scope: Scope | str | None = None) -> int:
         """Grows with every forget in a scope: what was derived under an older one is stale."""
@@ -388,10 +426,11 @@ class GraphMemory:
             return None
         name = self._embedder.name
         try:
-            vector = embedding.checked([self._embedder.embed_query(query)], 1, name=name)[0]
+            rows = embedding.checked([self._embedder.embed_query(query)], 1, name=name)
         except Exception as error:
             self.faults.record("embedding", error, "recall goes by words alone")
             return None
+        vector: NDArray[np.float32] = rows[0]
         self._store.check_model(name, len(vector))
         return vector
 
@@ -412,6 +451,42 @@ class _OpenIndex:
         self.index = Index(settings)
 
 
+def check_target(
+    passage: str | None, message: str | None, session: str | None, *, everything: bool
+) -> None:
+    """Check what a forget names.
+
+    Raises:
+        InvalidInput: not exactly one thing, or a wrong type.
+    """
+    named = {"passage": passage, "message": message, "session": session}
+    given = [_text(name, value) for name, value in named.items()]
+    if sum(value is not None for value in given) + bool(everything) != 1:
+        raise InvalidInput("name exactly one of passage=, message=, session=, everything=True")
+
+
+def _text(name: str, value: object) -> str | None:
+    """A name or id that a caller passed, as it is stored."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be a string, not {type(value).__name__}")
+    return clean_text(value)
+
+
+def _check_parts(extractor: object, settings: object, workers: object) -> None:
+    if extractor is not None and not (
+        isinstance(extractor, Extractor) and isinstance(extractor.name, str)
+    ):
+        raise InvalidInput(
+            f"extractor must have a name and extract(passages), {type(extractor).__name__} has not"
+        )
+    if settings is not None and not isinstance(settings, RecallSettings):
+        raise InvalidInput(f"settings must be RecallSettings, not {type(settings).__name__}")
+    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 0:
+        raise InvalidInput(f"workers must be a whole number of threads, not {workers!r:.80}")
+
+
 def _default_extractor(llm: LLM | None) -> Extractor | None:
     if llm is not None:
         from graphmem.extractors.llm import LLMExtractor
@@ -426,6 +501,11 @@ def _default_extractor(llm: LLM | None) -> Extractor | None:
 
 
 def _items(content: Iterable[str | Message]) -> Sequence[str | Message]:
+    if isinstance(content, (Mapping, Set)):
+        raise InvalidInput(
+            f"remember takes messages in the order in which they were said: pass a list, "
+            f"not a {type(content).__name__}"
+        )
     try:
         return list(content)
     except TypeError:

@@ -42,7 +42,8 @@ class RecallSettings:
         name_weight: reset weight of an entity that the question names, where a seed fact's is its
             score, 0 to 1.
         passage_weight, passage_power, passage_k: reset weight of the best passages,
-            ``passage_weight * h ** passage_power`` for the ``passage_k`` best.
+            ``passage_weight * h ** passage_power`` for the ``passage_k`` best. The power is also
+            the least that the walk leaves a passage: z is at least ``h ** passage_power``.
         damping: probability of going on in PageRank; 0.5 stays near the seeds.
         steps: power steps of PageRank.
         walk_half: y at which the walk's score z = (1 + half) y / (y + half) is halfway up: the

@@ -70,8 +70,8 @@ def show_recall(console: Console, recall: Recall, *, gold: Collection[str] = ())
         )
         _print_hanging(console, head, Text(plain(ranked.passage.full_text)))
     label = "  facts on the way  "
-    for hit in recall.facts:
-        _print_hanging(console, Text(label, style="dim"), Text(_fact(hit.fact), style="cyan"))
+    for fact in recall.statements:
+        _print_hanging(console, Text(label, style="dim"), Text(_fact(fact), style="cyan"))
         label = " " * len(label)
 
 

@@ -11,7 +11,12 @@ from calendar import isleap, monthrange
 from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 
-__all__ = ["earliest", "latest", "span"]
+__all__ = ["MONTHS", "earliest", "latest", "span"]
+
+MONTHS = tuple(
+    "january february march april may june july august september october november december".split()
+)
+"""English names of the months, in lower case."""
 
 _CLOCK = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}", re.ASCII)
 _CALENDAR = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?", re.ASCII)

@@ -9,12 +9,12 @@ All times are timezone-aware. This module imports nothing of graphmem's but erro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from graphmem.errors import InvalidInput
-from graphmem.identity import clean_text
+from graphmem.identity import clean_text, normal_form
 
 if TYPE_CHECKING:
     import numpy as np
@@ -288,7 +288,7 @@ class Recall:
         facts: the seed facts, best first.
         seeds: entities of the reset distribution, heaviest first.
         withheld: how many facts were kept out, by reason.
-        timings: milliseconds by stage.
+        timings: milliseconds by stage; ``total`` is all of them.
     """
 
     query: str
@@ -301,11 +301,34 @@ class Recall:
     withheld: Mapping[str, int] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def statements(self) -> tuple[Fact, ...]:
+        """The live seed facts, best first, without those that say the same words cut otherwise."""
+        first: dict[str, Fact] = {}
+        for hit in self.facts:
+            if hit.fact.is_live:
+                first.setdefault(normal_form(hit.fact.text), hit.fact)
+        return tuple(first.values())
+
     def __iter__(self) -> Iterator[RankedPassage]:
         return iter(self.passages)
 
     def __len__(self) -> int:
         return len(self.passages)
+
+    def __getitem__(self, rank: int) -> RankedPassage:
+        return self.passages[rank]
+
+    def __repr__(self) -> str:
+        best = f", best {_shortened(self.passages[0].passage.text)!r}" if self.passages else ""
+        return (
+            f"<Recall {_shortened(self.query)!r}: {self.route} route, "
+            f"{len(self.passages)} passages{best}>"
+        )
+
+
+def _shortened(text: str, width: int = 60) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,11 +367,10 @@ class Usage:
     completion_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return replace(
-            self,
-            calls=self.calls + other.calls,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
         )
 
 

@@ -14,16 +14,18 @@ import socket
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphmem.embedding import checked
-from graphmem.errors import ExtractionError, GraphMemError
-from graphmem.faults import Faults
+from graphmem.errors import EmbeddingError, ExtractionError, GraphMemError, StoreError
+from graphmem.faults import MAX_CHARS, Faults, described
 from graphmem.identity import clean_text
 from graphmem.store import Claim, Store
 from graphmem.types import Embedder, Extraction, Extractor, Passage, Triple
@@ -32,16 +34,22 @@ __all__ = ["Worker", "checked_extractions"]
 
 Work = Literal["extract", "embed"]
 Progress = Callable[[int, int], None]
+S = TypeVar("S")
+T = TypeVar("T")
 
-# One model call reads about one default flush of LlamaIndex: 3,000 tokens and the turn's end.
-EXTRACT_CHARS = 16_000
-EXTRACT_TEXTS = 96
+# One model call reads about one default flush of LlamaIndex: 3,000 tokens and the turn's end, in
+# long words (five letters a token) or short messages (two dozen tokens). Facts of more messages
+# would not fit one reply.
+EXTRACT_CHARS = 18_000
+EXTRACT_TEXTS = 128
 EMBED_CHARS = 200_000
 EMBED_TEXTS = 256
 IDLE_SECONDS = 2.0
 MAX_PAUSE_SECONDS = 60.0
 # A drain ends when the work fails this often in a row: waiting longer would not help its caller.
 DRAIN_PATIENCE = 3
+# Of a batch that fails so many items are tried alone: if all of them fail the model is down.
+PROBES = 3
 _JOIN_SECONDS = 10.0
 
 
@@ -130,7 +138,11 @@ class Worker:
         with self._wake:
             self._failures = dict.fromkeys(self._failures, 0)
             self._paused_until = dict.fromkeys(self._paused_until, 0.0)
-        self._store.make_due(now=_now())
+        try:
+            self._return_owed()
+            self._store.make_due(now=_now())
+        except StoreError as error:
+            self._faults.record("storage", error, "queued work waits")
         self.notify()
 
     def stop(self) -> None:
@@ -219,7 +231,7 @@ class Worker:
             if not self._stopping:
                 self._faults.record("storage", error, "queued work waits")
                 if claim is not None:
-                    self._owed.append((claim, f"{type(error).__name__}: {error}"))
+                    self._owed.append((claim, described(error)))
                 self._count(work, is_done=False)
         finally:
             with self._wake:
@@ -228,13 +240,14 @@ class Worker:
 
     def _return_owed(self) -> None:
         """Put back claims whose results the store refused: their leases would hold them up."""
-        while self._owed:
-            claim, error = owed = self._owed.popleft()
-            try:
-                self._store.fail(claim, error, now=_now())
-            except BaseException:
-                self._owed.appendleft(owed)
-                raise
+        with suppress(IndexError):  # all are back
+            while True:
+                claim, error = owed = self._owed.popleft()
+                try:
+                    self._store.fail(claim, error, now=_now())
+                except BaseException:
+                    self._owed.appendleft(owed)
+                    raise
 
     def _count(self, work: Work, is_done: bool) -> None:
         with self._wake:
@@ -255,13 +268,14 @@ class Worker:
         return left
 
     def _only_waits(self) -> bool:
-        """Whether all that is left has failed and is not due yet."""
+        """Whether all that is left has failed and is not due yet; nobody works on any of it."""
         finished = self._finished
         works = [work for work, size in self._sizes.items() if size]
         due = [at for work in works if (at := self._store.next_due(work)) is not None]
+        is_leased = self._store.pending_count(is_leased=True) > 0
         with self._wake:
             is_quiet = not self._busy and self._finished == finished
-        return is_quiet and bool(due) and min(due) > _now()
+        return is_quiet and not is_leased and bool(due) and min(due) > _now()
 
     def _is_stuck(self) -> bool:
         return self._stopping or any(n >= DRAIN_PATIENCE for n in self._failures.values())
@@ -271,16 +285,10 @@ class Worker:
     def _extract(self, claim: Claim) -> bool:
         assert self._extractor is not None
         try:
-            found = checked_extractions(self._extractor.extract(claim.passages), claim.passages)
+            found = self._read(claim.passages)
         except Exception as error:
-            is_retryable = getattr(error, "is_retryable", True)
             self._faults.record("extraction", error, f"{len(claim.passages)} passages wait")
-            found = [
-                Extraction(
-                    passage.id, error=f"{type(error).__name__}: {error}", is_retryable=is_retryable
-                )
-                for passage in claim.passages
-            ]
+            found = self._read_alone(claim.passages, error)
         else:
             failed = [one for one in found if one.error is not None]
             if failed:
@@ -308,8 +316,20 @@ class Worker:
         if failures:
             error = next(iter(failures.values()))
             self._faults.record("embedding", error, f"{len(failures)} texts wait")
-            self._store.fail(claim, f"{type(error).__name__}: {error}", now=_now())
+            self._store.fail(claim, described(error), now=_now())
         return len(failures) < len(texts)
+
+    def _read(self, passages: Sequence[Passage]) -> list[Extraction]:
+        extractor = self._extractor
+        assert extractor is not None
+        return _survived(lambda: checked_extractions(extractor.extract(passages), passages))
+
+    def _read_alone(self, passages: Sequence[Passage], whole: Exception) -> list[Extraction]:
+        """What can be read of passages that could not be read together; the others have failed."""
+        alone: dict[int, Extraction | Exception] = {}
+        if len(passages) > 1 and getattr(whole, "is_retryable", True):
+            alone = _one_by_one(lambda one: self._read([one])[0], passages, self._finished)
+        return [_extraction(one, alone.get(at, whole)) for at, one in enumerate(passages)]
 
     def _vectors(self, texts: list[str]) -> tuple[NDArray[np.float32] | None, dict[int, Exception]]:
         """Vectors for the texts, and the error of each text that has none.
@@ -318,34 +338,72 @@ class Worker:
         must not be asked once for every text.
         """
         unique = list(dict.fromkeys(texts))
-        place = {text: row for row, text in enumerate(unique)}
         try:
-            rows = self._embed_texts(unique)
-            return rows[[place[text] for text in texts]], {}
-        except Exception as whole:
-            one_by_one: list[NDArray[np.float32] | Exception] = []
-            for text in unique if len(unique) > 1 else []:
-                try:
-                    one_by_one.append(self._embed_texts([text])[0])
-                except Exception as error:
-                    one_by_one.append(error)
-                if len(one_by_one) == 2 and all(isinstance(r, Exception) for r in one_by_one):
-                    break
-            good = [row for row in one_by_one if not isinstance(row, Exception)]
-            if not good:
-                return None, dict.fromkeys(range(len(texts)), whole)
+            by_text = dict(zip(unique, self._embed_texts(unique), strict=True))
+            return np.stack([by_text[text] for text in texts]), {}
+        except Exception as error:
+            whole = error
+        alone: dict[int, NDArray[np.float32] | Exception] = {}
+        if len(unique) > 1:
+            alone = _one_by_one(lambda text: self._embed_texts([text])[0], unique, self._finished)
+        good = [row for row in alone.values() if not isinstance(row, Exception)]
+        if not good:
+            return None, dict.fromkeys(range(len(texts)), whole)
+        place = {text: at for at, text in enumerate(unique)}
         rows = np.zeros((len(texts), len(good[0])), dtype=np.float32)
         failures: dict[int, Exception] = {}
         for index, text in enumerate(texts):
-            row = one_by_one[place[text]]
+            row = alone[place[text]]
             if isinstance(row, Exception):
                 failures[index] = row
+            elif len(row) != len(good[0]):
+                sizes = f"{len(row)} and {len(good[0])} dimensions"
+                failures[index] = EmbeddingError(f"{self._embedder.name} returned {sizes}")
             else:
                 rows[index] = row
         return rows, failures
 
     def _embed_texts(self, texts: list[str]) -> NDArray[np.float32]:
-        return checked(self._embedder.embed(texts), len(texts), name=self._embedder.name)
+        rows = _survived(lambda: self._embedder.embed(texts))
+        return checked(rows, len(texts), name=self._embedder.name)
+
+
+def _survived(call: Callable[[], T]) -> T:
+    """Call somebody's code: not even its SystemExit may end the thread that it runs in."""
+    try:
+        return call()
+    except Exception:
+        raise
+    except BaseException as error:
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+
+def _one_by_one(call: Callable[[S], T], items: Sequence[S], turn: int) -> dict[int, T | Exception]:
+    """The result or the error of each item, by its place.
+
+    One bad item must not hold up its batch, and a model that is down must not be asked once for
+    every item: a few spread ones are tried first, and when all of those fail no more are. Which
+    they are changes with ``turn``, lest a few bad items pass for a model that is down for ever.
+    """
+    first = turn % len(items)
+    order = [*range(first, len(items)), *range(first)]
+    probes = order[:: max(1, len(items) // PROBES)][:PROBES]
+    found: dict[int, T | Exception] = {}
+    for place in dict.fromkeys([*probes, *order]):
+        if len(found) == len(probes) and all(isinstance(one, Exception) for one in found.values()):
+            break
+        try:
+            found[place] = call(items[place])
+        except Exception as error:
+            found[place] = error
+    return found
+
+
+def _extraction(passage: Passage, outcome: Extraction | Exception) -> Extraction:
+    if isinstance(outcome, Extraction):
+        return outcome
+    is_retryable = bool(getattr(outcome, "is_retryable", True))
+    return Extraction(passage.id, error=described(outcome), is_retryable=is_retryable)
 
 
 def checked_extractions(
@@ -371,7 +429,8 @@ def checked_extractions(
             raise ExtractionError(
                 f"the extractor returned a {type(item).__name__}; return one Extraction per passage"
             )
-        by_id[item.passage_id] = item
+        if isinstance(item.passage_id, str):
+            by_id[item.passage_id] = item
     missing = "the extractor returned nothing for this passage"
     return [
         _checked(by_id.get(passage.id, Extraction(passage.id, error=missing)))
@@ -380,6 +439,15 @@ def checked_extractions(
 
 
 def _checked(extraction: Extraction) -> Extraction:
+    try:
+        return _sorted_out(extraction)
+    except TypeError:
+        return Extraction(
+            extraction.passage_id, error="Extraction.triples and dropped must be sequences"
+        )
+
+
+def _sorted_out(extraction: Extraction) -> Extraction:
     triples: list[Triple] = []
     dropped = list(extraction.dropped)
     for triple in extraction.triples:
@@ -389,15 +457,21 @@ def _checked(extraction: Extraction) -> Extraction:
             dropped.append(f"not a triple of strings: {str(triple)[:200]}")
         elif not all(part is None or isinstance(part, str) for part in optional):
             dropped.append(f"a date or speaker is no string: {str(triple)[:200]}")
+        elif not isinstance(triple.polarity, bool):
+            dropped.append(f"its polarity is neither True nor False: {str(triple)[:200]}")
         else:
             triples.append(_cleaned(triple))
     return Extraction(
         extraction.passage_id,
         tuple(triples),
-        error=extraction.error,
-        is_retryable=extraction.is_retryable,
-        dropped=tuple(clean_text(reason) for reason in dropped),
+        error=None if extraction.error is None else _reason(extraction.error),
+        is_retryable=bool(extraction.is_retryable),
+        dropped=tuple(map(_reason, dropped)),
     )
+
+
+def _reason(value: object) -> str:
+    return clean_text(str(value))[:MAX_CHARS]
 
 
 def _cleaned(triple: Triple) -> Triple:
@@ -405,7 +479,7 @@ def _cleaned(triple: Triple) -> Triple:
         subject=clean_text(triple.subject),
         predicate=clean_text(triple.predicate),
         object=clean_text(triple.object),
-        polarity=bool(triple.polarity),
+        polarity=triple.polarity,
         valid_from=clean_text(triple.valid_from) if triple.valid_from else None,
         valid_to=clean_text(triple.valid_to) if triple.valid_to else None,
         speaker=clean_text(triple.speaker) if triple.speaker else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +39,19 @@ class PlainEmbedder(HashEmbedder):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (PlainEmbedder, (self.dims, self.name))
+
+
+class SlowEmbedder(HashEmbedder):
+    """Embeds a question when its gate is opened, or after ten seconds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entered, self.gate = threading.Event(), threading.Event()
+
+    def embed_query(self, text: str) -> Any:
+        self.entered.set()
+        self.gate.wait(10)
+        return super().embed_query(text)
 
 
 class PlainExtractor(ScriptedExtractor):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -73,3 +74,11 @@ def batches(
         for session in sorted({session for session, _ in piece}):
             cut.append((session, [message for name, message in piece if name == session]))
     return cut
+
+
+def until(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+    """Wait for a condition; whether it came true in time."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()

@@ -6,15 +6,24 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from llama_index.core.llms import ChatMessage, MockLLM
 from llama_index.core.memory import InsertMethod
 
-from block_parts import Script, flushing, heard, host, open_block, runs_agents, said, texts
-from builders import stated
+from block_parts import (
+    Script,
+    SlowEmbedder,
+    flushing,
+    heard,
+    host,
+    open_block,
+    runs_agents,
+    said,
+    texts,
+)
+from builders import stated, until
 from graphmem import GraphMemoryBlock
 from graphmem.block import FaultEvent, RecallEvent
 from graphmem.errors import InvalidInput, StoreCorrupt, StoreFull
@@ -60,11 +69,13 @@ def faults_of(events: list) -> list[FaultEvent]:
     return [event for event in events if isinstance(event, FaultEvent)]
 
 
-def until(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.01)
-    return condition()
+def refusing_disk(monkeypatch: pytest.MonkeyPatch, error: Exception) -> Switch:
+    """A switch before every put of the store."""
+    disk, write = Switch(error), Store.put
+    monkeypatch.setattr(
+        Store, "put", lambda *args, **options: (disk.check(), write(*args, **options))[1]
+    )
+    return disk
 
 
 # -- recall --------------------------------------------------------------------------------------
@@ -110,14 +121,8 @@ async def test_a_disk_that_fails_to_read_costs_one_turn_its_memory(
 
 
 async def test_a_recall_that_takes_too_long_is_given_up_for_its_turn(tmp_path):
-    gate = threading.Event()
-
-    class SlowEmbedder(HashEmbedder):
-        def embed_query(self, text):
-            gate.wait(20)
-            return super().embed_query(text)
-
-    block = open_block(tmp_path / "m.db", embed_model=SlowEmbedder(), recall_timeout=0.2)
+    slow = SlowEmbedder()
+    block = open_block(tmp_path / "m.db", embed_model=slow, recall_timeout=0.2)
     block.remember("Maja moved to Oslo.")
     assert block.drain(30) == 0
     question = [said("Where is Maja?")]
@@ -125,7 +130,7 @@ async def test_a_recall_that_takes_too_long_is_given_up_for_its_turn(tmp_path):
     assert await block.aget(question, session_id="s") == ""
     assert time.monotonic() - started < 5
     assert block.stats().faults == {"recall": 1}
-    gate.set()
+    slow.gate.set()
     await asyncio.sleep(0.1)
     # What comes late must not change the turn's text; the next turn has it.
     assert await block.aget([*question, *question], session_id="s") == ""
@@ -209,11 +214,7 @@ async def test_a_disk_that_refuses_delays_the_words_but_keeps_them(
     tmp_path, error, monkeypatch, caplog
 ):
     block = open_block(tmp_path / "m.db")
-    disk = Switch(error)
-    write = Store.put
-    monkeypatch.setattr(
-        Store, "put", lambda *args, **options: (disk.check(), write(*args, **options))[1]
-    )
+    disk = refusing_disk(monkeypatch, error)
     memory, agent = flushing(block), Script().agent()
     with heard() as events:
         for line in ("Maja moved to Oslo.", "I like plums best."):
@@ -256,11 +257,7 @@ async def test_a_store_locked_by_somebody_else_is_waited_for(tmp_path):
 
 async def test_when_even_the_spill_is_full_that_is_said_and_the_oldest_stay(tmp_path, monkeypatch):
     block = open_block(tmp_path / "m.db")
-    disk = Switch(StoreFull("full"))
-    write = Store.put
-    monkeypatch.setattr(
-        Store, "put", lambda *args, **options: (disk.check(), write(*args, **options))[1]
-    )
+    disk = refusing_disk(monkeypatch, StoreFull("full"))
     block._live.spill._max_messages = 2
     with heard() as events:
         for number in range(3):
@@ -276,13 +273,12 @@ async def test_when_even_the_spill_is_full_that_is_said_and_the_oldest_stay(tmp_
 
 async def test_what_waits_can_be_forgotten_before_it_is_written(tmp_path, monkeypatch):
     block = open_block(tmp_path / "m.db")
-    disk = Switch(StoreFull("full"))
-    write = Store.put
-    monkeypatch.setattr(
-        Store, "put", lambda *args, **options: (disk.check(), write(*args, **options))[1]
-    )
+    disk = refusing_disk(monkeypatch, StoreFull("full"))
     await block.aput([said("secret")], True, "s1")
     await block.aput([said("plain")], True, "s2")
+    with pytest.raises(InvalidInput, match="exactly one"):
+        block.forget(session="s2", everything=True)
+    assert block.stats().spilled == 2
     block.forget(session="s1")
     disk.error = None
     assert block.drain(30) == 0
@@ -314,23 +310,16 @@ async def test_cancelling_a_put_leaves_it_whole(tmp_path, monkeypatch):
 
 
 async def test_cancelling_a_recall_is_no_fault_and_the_next_call_gets_it(tmp_path):
-    entered, gate = threading.Event(), threading.Event()
-
-    class SlowEmbedder(HashEmbedder):
-        def embed_query(self, text):
-            entered.set()
-            gate.wait(10)
-            return super().embed_query(text)
-
-    block = open_block(tmp_path / "m.db", embed_model=SlowEmbedder())
+    slow = SlowEmbedder()
+    block = open_block(tmp_path / "m.db", embed_model=slow)
     block.remember("Maja moved to Oslo.")
     assert block.drain(30) == 0
     first = asyncio.create_task(block.aget([said("Where is Maja?")], session_id="s"))
-    assert await asyncio.to_thread(entered.wait, 10)
+    assert await asyncio.to_thread(slow.entered.wait, 10)
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
         await first
-    gate.set()
+    slow.gate.set()
     assert "Oslo" in await block.aget([said("Where is Maja?")], session_id="s")
     assert block.stats().faults == {}
     block.close()

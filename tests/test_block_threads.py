@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from block_parts import Script, flushing, host, open_block, runs_agents, said, texts
-from graphmem.testing import HashEmbedder
+from block_parts import Script, SlowEmbedder, flushing, host, open_block, runs_agents, said, texts
 
 pytestmark = runs_agents
 
@@ -60,24 +59,17 @@ def test_the_hosts_sync_calls_work_inside_a_loop(tmp_path: Path):
 
 
 def test_a_sync_call_inside_a_loop_with_a_recall_and_a_write_under_way(tmp_path: Path):
-    entered, gate = threading.Event(), threading.Event()
-
-    class SlowEmbedder(HashEmbedder):
-        def embed_query(self, text):
-            entered.set()
-            gate.wait(10)
-            return super().embed_query(text)
-
-    block = open_block(tmp_path / "m.db", embed_model=SlowEmbedder())
+    slow = SlowEmbedder()
+    block = open_block(tmp_path / "m.db", embed_model=slow)
     block.remember("Maja moved to Oslo.")
     assert block.drain(30) == 0
 
     async def main() -> tuple[str, str]:
         question = [said("Where did Maja move?")]
         first = asyncio.create_task(block.aget(question, session_id="asking"))
-        await asyncio.to_thread(entered.wait, 10)
+        await asyncio.to_thread(slow.entered.wait, 10)
         writing = asyncio.create_task(block.aput([said("Tomo moved to Porto.")], True, "s"))
-        threading.Timer(0.2, gate.set).start()
+        threading.Timer(0.2, slow.gate.set).start()
         # Blocks this loop; the recall that it waits for belongs to a task of this loop.
         second = told_so_far(with_question(block))
         await writing

@@ -325,3 +325,15 @@ def test_whatever_was_rendered_is_recognised(recall):
     text = render(recall, token_budget=10**9, count_tokens=len)
     assert without_recalled(text) == ""
     assert without_recalled(f"<memory>\n<g>\n{text}\n</g>\n</memory>") == ""
+
+
+def test_a_fact_that_was_cut_in_two_ways_is_shown_once():
+    cuts = [("Tom", "shares", "office with Jonas"), ("Tom", "shares office with", "Jonas")]
+    other = ("Tom", "shares", "desk")
+    hits = tuple(
+        FactHit(Fact(f"f-{n}", "e-1", "e-2", *words), 1.0 - n / 10)
+        for n, words in enumerate([*cuts, other])
+    )
+    found = Recall("q", Scope("ana"), facts=hits)
+    assert [fact.id for fact in found.statements] == ["f-0", "f-2"]
+    assert render(found, count_tokens=len, token_budget=10_000).count("office with Jonas") == 1

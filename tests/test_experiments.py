@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -178,7 +179,7 @@ def quiet():
 
 @pytest.mark.parametrize("name", sorted(SYSTEMS))
 def test_every_system_ranks_each_record_once_within_its_scope(name, chat, documents):
-    with open_system(name, HashEmbedder()) as system:
+    with closing(open_system(name, HashEmbedder())) as system:
         for path in (chat, documents):
             data = load_dataset(path)
             progress = []
@@ -195,7 +196,7 @@ def test_every_system_ranks_each_record_once_within_its_scope(name, chat, docume
 
 def test_records_of_the_same_words_share_their_passage(documents):
     data = load_dataset(documents)
-    with open_system("graphmem", HashEmbedder()) as system:
+    with closing(open_system("graphmem", HashEmbedder())) as system:
         system.ingest(data, lambda done, total: None)
         ranking = system.ask(data.questions[0], 10).ranking
     assert set(ranking) == {"d1", "d2", "d3"}

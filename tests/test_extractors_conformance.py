@@ -8,38 +8,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any
 
 import pytest
-from llama_index.core.llms import CompletionResponse, CompletionResponseGen, CustomLLM, LLMMetadata
-from llama_index.core.llms.callbacks import llm_completion_callback
 
 import graphmem.extractors
 from graphmem.extractors import LLMExtractor, OpenAIExtractor, RulesExtractor
 from graphmem.identity import normal_form
 from graphmem.testing import ScriptedExtractor
 from graphmem.types import Extraction, Extractor, Passage, Role, Triple, Usage
+from llm_parts import Completing
 from model_server import lives_in, reply_to, serving, shown_in, small_model
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
-
-
-class Scripted(CustomLLM):
-    """An LLM that knows who lives where."""
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return LLMMetadata(model_name="scripted")
-
-    @llm_completion_callback()
-    def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:
-        return CompletionResponse(text=reply_to(prompt))
-
-    @llm_completion_callback()
-    def stream_complete(
-        self, prompt: str, formatted: bool = False, **_: Any
-    ) -> CompletionResponseGen:
-        raise NotImplementedError
 
 
 def over_http(stack: ExitStack) -> Extractor:
@@ -51,7 +31,7 @@ def over_http(stack: ExitStack) -> Extractor:
 
 MAKERS: dict[type[Extractor], Callable[[ExitStack], Extractor]] = {
     OpenAIExtractor: over_http,
-    LLMExtractor: lambda _: LLMExtractor(Scripted()),
+    LLMExtractor: lambda _: LLMExtractor(Completing()),
     RulesExtractor: lambda _: RulesExtractor(),
     ScriptedExtractor: lambda _: ScriptedExtractor(lambda passage: lives_in(passage.text)),
 }

@@ -9,43 +9,19 @@ import pytest
 from llama_index.core.base.llms.types import (
     ChatMessage,
     ChatResponse,
-    CompletionResponse,
-    CompletionResponseGen,
-    LLMMetadata,
 )
-from llama_index.core.llms import CustomLLM, MockLLM
-from llama_index.core.llms.callbacks import llm_chat_callback, llm_completion_callback
+from llama_index.core.llms import MockLLM
+from llama_index.core.llms.callbacks import llm_chat_callback
 from pydantic import Field
 
 from graphmem.errors import InvalidInput
 from graphmem.extractors import LLMExtractor
 from graphmem.extractors.prompts import SYSTEM, VERSION
 from graphmem.types import Extraction, Passage, Usage
-from model_server import reply_to
+from llm_parts import Completing
 
 ANN = Passage("p1", "m1", "Ann lives in Oslo.", speaker="Zoe")
 HI = Passage("p2", "m2", "Hi!", speaker="Zoe")
-
-
-class Completing(CustomLLM):
-    """A completion model that knows who lives where."""
-
-    prompts: list[str] = Field(default_factory=list)
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return LLMMetadata(model_name="tiny")
-
-    @llm_completion_callback()
-    def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:
-        self.prompts.append(prompt)
-        return CompletionResponse(text=reply_to(prompt))
-
-    @llm_completion_callback()
-    def stream_complete(
-        self, prompt: str, formatted: bool = False, **_: Any
-    ) -> CompletionResponseGen:
-        raise NotImplementedError
 
 
 class Chatting(MockLLM):

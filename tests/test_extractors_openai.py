@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import pickle
 import threading
 import time
@@ -394,22 +393,3 @@ def test_without_key_and_server_it_is_not_made(monkeypatch: pytest.MonkeyPatch) 
 def test_senseless_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         OpenAIExtractor(**{"model": "m", "base_url": "http://127.0.0.1:9/v1", **options})
-
-
-@pytest.mark.llm
-def test_a_real_model_server() -> None:
-    """Needs ``GRAPHMEM_TEST_BASE_URL``, the URL of an OpenAI-compatible server with any model."""
-    extractor = OpenAIExtractor("any", os.environ["GRAPHMEM_TEST_BASE_URL"], timeout=900, retries=1)
-    said = ["My sister Clara lives in Lisbon.", "Haha, good night!", "She works as a nurse."]
-    passages: list[Passage] = []
-    for n, text in enumerate(said):
-        before = tuple(passages)
-        passages.append(Passage(f"p{n}", f"m{n}", text, speaker="Maya", before=before))
-    try:
-        found = extractor.extract(passages)
-    finally:
-        extractor.close()
-    assert [each.error for each in found] == [None, None, None]
-    assert extractor.usage.calls == 1
-    ends = {(t.subject, t.object) for each in found for t in each.triples}
-    assert ("Clara", "Lisbon") in ends

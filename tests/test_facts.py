@@ -46,6 +46,13 @@ def test_a_triple_needs_three_names_and_two_ends():
     assert "one name" in reject_reason(Triple("Bob", "is", '"bob"'))
 
 
+@pytest.mark.parametrize("end", ["subject", "predicate", "object"])
+def test_what_a_model_repeats_without_end_is_no_name(end):
+    parts = {"subject": "Ann", "predicate": "lives in", "object": "Lyon"}
+    assert reject_reason(Triple(**{**parts, end: "Ann " * 100})) == ""
+    assert f"its {end} is no" in reject_reason(Triple(**{**parts, end: "Ann " * 10_000}))
+
+
 # --- grounding
 
 LYON = passage(

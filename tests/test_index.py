@@ -2,20 +2,20 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import NOON
 from graphmem.errors import EmbeddingError
 from graphmem.index import Index
 from graphmem.testing import HashEmbedder
 from graphmem.types import Changes, Vectors
 from worlds import Said, World, ask, entity_id, facts_of, ids
 
-NOON = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 EMBEDDER = HashEmbedder()
 
 
@@ -72,14 +72,14 @@ def rows_of(keys):
     }
 
 
-def changes_between(before, after, *, with_vectors=True) -> Changes:
+def changes_between(before, after) -> Changes:
     """What a store would report between two sets of passages."""
     old_passages, old_facts = rows_of(before)
     passages, facts = rows_of(after)
     new_passages = [one for key, one in passages.items() if key not in old_passages]
     new_facts = [one for key, one in facts.items() if old_facts.get(key) != one]
     gone = (old_passages.keys() - passages.keys()) | (old_facts.keys() - facts.keys())
-    vectors = World([], EMBEDDER).vectors(new_passages, new_facts) if with_vectors else {}
+    vectors = World([], EMBEDDER).vectors(new_passages, new_facts)
     return Changes(1, tuple(new_passages), tuple(new_facts), vectors, frozenset(gone))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.index.lists import Lists, highest
+from graphmem.index.lists import Lists, highest, ranks
 
 PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 7)), max_size=30)
 
@@ -39,15 +39,19 @@ def test_gather_puts_lists_end_to_end(pairs, wanted):
 
 
 @given(PAIRS)
-def test_reduce_gives_one_number_a_list(pairs):
+def test_maxima_are_the_highest_value_of_each_list(pairs):
     lists = lists_of(pairs)
-    values = np.arange(8.0) * 2
-    reduced = lists.reduce(np.maximum, values, -1.0)
-    assert reduced.tolist() == [max(values[lists[i]], default=-1.0) for i in range(6)]
+    values = np.arange(8.0) * 2 - 5
+    assert lists.maxima(values).tolist() == [max(values[lists[i]], default=0.0) for i in range(6)]
+
+
+@given(st.lists(st.text(max_size=3), max_size=8, unique=True))
+def test_ranks_are_places_in_order(keys):
+    assert ranks(keys).tolist() == [sorted(keys).index(key) for key in keys]
 
 
 @given(st.lists(st.integers(0, 4), max_size=12), st.integers(0, 15))
 def test_highest_orders_by_value_then_rank(values, count):
-    ranks = np.arange(len(values))[::-1].copy()
-    found = highest(np.array(values, dtype=float), count, ranks).tolist()
-    assert found == sorted(range(len(values)), key=lambda i: (-values[i], ranks[i]))[:count]
+    ties = np.arange(len(values))[::-1].copy()
+    found = highest(np.array(values, dtype=float), count, ties).tolist()
+    assert found == sorted(range(len(values)), key=lambda i: (-values[i], ties[i]))[:count]

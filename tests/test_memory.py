@@ -245,6 +245,19 @@ def test_cjk_is_found_by_a_word_in_it(tmp_path: Path) -> None:
         (lambda m: m.recall("x", top_k="5"), "top_k"),
         (lambda m: m.recall("x", scope=5), "scope"),
         (lambda m: m.recall("x", scope=""), "user"),
+        (lambda m: m.recall("x", session=5), "session"),
+        (lambda m: m.remember({"text": "x"}), "dict"),
+        (lambda m: m.remember({"x", "y"}), "set"),
+        (lambda m: m.facts(subject=5), "subject"),
+        (lambda m: m.facts(passage=[]), "passage"),
+        (lambda m: m.facts(status="certain"), "status"),
+        (lambda m: m.passages(session=5), "session"),
+        (lambda m: m.forget(passage=5), "passage"),
+        (lambda m: m.forget(message=["m"]), "message"),
+        (lambda m: m.forget(session=5), "session"),
+        (lambda m: m.forget(session="s", reason=5), "reason"),
+        (lambda m: m.forget(session="s", everything=True), "exactly one"),
+        (lambda m: m.drain("soon"), "timeout"),
     ],
 )
 def test_wrong_input_is_named_and_nothing_is_stored(tmp_path: Path, call: Any, names: str) -> None:
@@ -252,6 +265,51 @@ def test_wrong_input_is_named_and_nothing_is_stored(tmp_path: Path, call: Any, n
         with pytest.raises(InvalidInput, match=names):
             call(memory)
         assert memory.stats().messages == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({"uri": None}, "uri"),
+        ({"uri": 5}, "uri"),
+        ({"workers": -1}, "workers"),
+        ({"workers": "2"}, "workers"),
+        ({"workers": None}, "workers"),
+        ({"settings": {"damping": 0.5}}, "settings"),
+        ({"extractor": "rules"}, "extractor"),
+        ({"extractor": ScriptedExtractor(name=None)}, "extractor"),
+        ({"embed_model": 5}, "embed_model"),
+        ({"scope": ""}, "user"),
+    ],
+)
+def test_wrong_parts_are_named_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], names: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = {"uri": tmp_path / "m.db", "embed_model": HashEmbedder(), **options}
+    with pytest.raises(InvalidInput, match=names):
+        GraphMemory.open(**given)
+    # No file is made of what is no address.
+    assert {path.name for path in tmp_path.iterdir()} <= {"m.db"}
+    GraphMemory.open(tmp_path / "m.db", embed_model=HashEmbedder()).close()
+
+
+@pytest.mark.parametrize("odd", ["\udc9a", "a\x00b"])
+def test_names_that_no_disk_takes_mean_the_same_at_every_door(tmp_path: Path, odd: str) -> None:
+    with open_memory(tmp_path / "m.db") as memory:
+        memory.remember("Maja moved to Oslo", session=odd, speaker=odd, metadata={odd: odd})
+        memory.remember("Maja moved to Porto", session="other")
+        assert memory.drain(10) == 0
+        (passage,) = memory.passages(session=odd)
+        found = memory.recall("Maja", session=odd)
+        assert [one.passage for one in found] == [passage]
+        assert memory.facts(subject=odd) == []
+        assert memory.facts(passage=odd) == []
+        for named in ({"passage": odd}, {"message": odd}):
+            with pytest.raises(NotFound):
+                memory.forget(**named)
+        assert memory.forget(session=odd, reason=odd).forgotten == (passage.id,)
+        assert [one.text for one in memory.passages()] == ["Maja moved to Porto"]
 
 
 def test_an_empty_batch_stores_nothing_and_says_so(tmp_path: Path) -> None:
@@ -273,6 +331,31 @@ def test_another_embedder_is_refused_by_name(tmp_path: Path) -> None:
         open_memory(tmp_path / "m.db", embed_model=HashEmbedder(32))
     with open_memory(tmp_path / "m.db") as memory:
         assert memory.recall("Maja").passages
+
+
+def test_a_store_without_vectors_takes_any_embedder(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db") as memory:
+        memory.remember("Maja moved to Oslo")
+        memory.drain(10)
+        memory.forget(everything=True)
+    with open_memory(tmp_path / "m.db", embed_model=HashEmbedder(32, "other")) as memory:
+        memory.remember("Maja moved to Oslo")
+        assert memory.drain(10) == 0
+        assert memory.recall("Oslo").passages
+    with pytest.raises(EmbedderMismatch, match="other"):
+        open_memory(tmp_path / "m.db")
+
+
+def test_an_error_does_not_go_on_quoting_what_is_forgotten(tmp_path: Path) -> None:
+    def read(passage: Any) -> list[Any]:
+        raise ValueError(f"cannot read {passage.text}")
+
+    with open_memory(tmp_path / "m.db", extractor=ScriptedExtractor(read)) as memory:
+        memory.remember("the canary sings", session="s")
+        memory.drain(10)
+        assert "canary" in memory.stats().last_error
+        memory.forget(session="s")
+        assert "canary" not in memory.stats().last_error
 
 
 def test_both_extractor_and_llm_is_an_error(tmp_path: Path) -> None:
@@ -316,3 +399,15 @@ def test_stamps_keep_their_order_and_zone(tmp_path: Path) -> None:
         (passage,) = memory.passages()
         assert passage.said_at == NOON
         assert passage.said_at.tzinfo is not None
+
+
+def test_a_recall_reads_in_a_shell(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db") as memory:
+        memory.remember("Maja moved to Oslo")
+        memory.drain(10)
+        found = memory.recall("Where did Maja move?")
+        assert repr(found) == (
+            "<Recall 'Where did Maja move?': graph route, 1 passages, best 'Maja moved to Oslo'>"
+        )
+        assert found[0] == found.passages[0]
+        assert repr(memory.recall("")) == "<Recall '': empty route, 0 passages>"

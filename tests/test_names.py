@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.index.names import NameTable, stands_in
+from graphmem.index.names import NameTable, is_nameable, stands_in
 from graphmem.words import words
 
 
@@ -57,3 +58,21 @@ def test_a_copy_does_not_see_what_comes_later():
     text = words("Oslo Lisbon Ghent")
     assert copy.longest_in(text) == [("oslo",), ("lisbon",)]
     assert names.longest_in(text) == [("lisbon",), ("ghent",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_telling"),
+    [
+        ("Ana", True),
+        ("Al", False),
+        ("the", False),
+        ("of the", False),
+        ("the Bear", True),
+        ("京都", True),
+        ("a b c d e f g h", True),
+        ("a b c d e f g h i", False),
+        ("", False),
+    ],
+)
+def test_names_worth_looking_for(name, is_telling):
+    assert is_nameable(words(name), 8) == is_telling

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import NOON
 from graphmem.errors import InvalidInput
 from graphmem.index import Index
 from graphmem.recall import question_text, recall
@@ -15,8 +16,6 @@ from graphmem.settings import RecallSettings
 from graphmem.testing import HashEmbedder
 from graphmem.types import Changes
 from worlds import OWNER, Said, World, ask, ids
-
-NOON = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 
 # Two hops: the film's director, then where she grew up. The second passage shares no word with the
 # question, and others do.
@@ -131,6 +130,17 @@ def test_a_memory_whose_facts_are_all_withheld_has_no_seeds():
     by_name = ask(World(said).index(), QUESTION)
     assert by_name.route == "graph"
     assert {seed.reason for seed in by_name.seeds} == {"name"}
+
+
+def test_a_passage_that_answers_by_itself_stays_up_where_the_walk_does_not_come():
+    quiz = Said("quiz", QUESTION, [("pub", "has", "prizes")], status="candidate")
+    # Without a share of the reset, and nothing leads to a pub.
+    alone = RecallSettings(passage_weight=0.0)
+    found = ask(World([*FILMS, quiz]).index(), QUESTION, settings=alone)
+    scores = {one.passage.id: one.score for one in found}
+    assert found.route == "graph"
+    assert scores["quiz"] >= 1
+    assert scores["film"] > scores["kos"] > 0
 
 
 def test_withheld_facts_are_counted_and_shown_nowhere():

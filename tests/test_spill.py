@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 
 import pytest
 
+from builders import until
 from graphmem.errors import StoreFull
 from graphmem.spill import Batch, Spill
 from graphmem.types import Message, Receipt, Scope
@@ -41,13 +41,6 @@ def batch(*texts: str, scope: Scope = ANA, session: str = "s") -> Batch:
 def spill_on(shelf: Shelf, **options: float) -> Spill:
     options.setdefault("retry_seconds", 600)
     return Spill(shelf.write, shelf.report, **options)  # type: ignore[arg-type]
-
-
-def until(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.01)
-    return condition()
 
 
 def test_what_was_refused_is_written_in_order_once_the_store_takes_it():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graphmem.errors import InvalidInput, StoreError
+from graphmem.errors import InvalidInput, NotFound, StoreError
 from graphmem.store import Store
 from graphmem.testing import ScriptedExtractor
 from graphmem.types import Message, Scope
@@ -243,3 +243,19 @@ def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(StoreError, match="no folder"):
         Store.open(tmp_path / "nowhere" / "m.db")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_text_is_refused_and_hard_text_is_a_name_like_others(store):
+    put(store, said("words"))
+    for call in (
+        lambda: store.passages(ANA, session=5),
+        lambda: store.facts(ANA, passage=b"p"),
+        lambda: store.forget(ANA, messages=[None], now=NOW),
+        lambda: store.forget(ANA, session="s", reason=5, now=NOW),
+    ):
+        with pytest.raises((InvalidInput, NotFound)):
+            call()
+    assert store.passages(ANA, session="\udc9a") == []
+    assert len(store.passages(ANA, session="s")) == 1
+    store.forget(ANA, session="s", reason="bad \udc9a", now=NOW)
+    assert store.log(ANA)[-1].reason == "bad \ufffd"

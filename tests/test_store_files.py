@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
@@ -237,6 +238,15 @@ def test_a_file_without_a_way_up_is_refused(tmp_path):
         Store.open(path)
 
 
+@pytest.fixture
+def public_path():
+    """A folder that another user may enter; pytest closes its own at the start of each session."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+        Path(name).chmod(0o755)
+
+
 # Permissions do not bind the superuser: become somebody else once everything is imported.
 READ_ONLY = """
 import os, sys
@@ -261,12 +271,10 @@ store.close()
 
 
 @pytest.mark.parametrize("which", ["file", "folder"])
-def test_a_read_only_store_can_be_read_and_says_that_it_cannot_be_written(tmp_path, which):
-    folder = tmp_path / "folder"
+def test_a_read_only_store_can_be_read_and_says_that_it_cannot_be_written(public_path, which):
+    folder = public_path / "folder"
     folder.mkdir()
     filled(folder / "m.db", 3)
-    for one in (tmp_path, *tmp_path.parents[:2]):
-        one.chmod(0o755)
     (folder / "m.db").chmod(0o444 if which == "file" else 0o666)
     folder.chmod(0o777 if which == "file" else 0o555)
     found = run(READ_ONLY.format(path=sys.path, file=str(folder / "m.db")))
@@ -274,13 +282,11 @@ def test_a_read_only_store_can_be_read_and_says_that_it_cannot_be_written(tmp_pa
     assert "permissions" in found.stdout
 
 
-def test_a_store_cannot_be_made_where_nothing_can_be_written(tmp_path):
-    for one in (tmp_path, *tmp_path.parents[:2]):
-        one.chmod(0o755)
-    code = READ_ONLY.format(path=sys.path, file=str(tmp_path / "m.db"))
-    tmp_path.chmod(0o555)
+def test_a_store_cannot_be_made_where_nothing_can_be_written(public_path):
+    code = READ_ONLY.format(path=sys.path, file=str(public_path / "m.db"))
+    public_path.chmod(0o555)
     found = run(code)
-    tmp_path.chmod(0o755)
+    public_path.chmod(0o755)
     assert "StoreReadOnly" in found.stderr
 
 
@@ -410,3 +416,47 @@ def test_a_large_file_is_rewritten_in_the_background(tmp_path, monkeypatch):
 
 def _bytes(folder: Path) -> bytes:
     return b"".join(one.read_bytes() for one in sorted(folder.glob("m.db*")))
+
+
+MENDED = """
+import os, sys
+from pathlib import Path
+sys.path[:0] = {path!r}
+from store_parts import *
+from graphmem.errors import StoreReadOnly
+warm = Store.open(":memory:")
+put(warm, said("words"))
+assert len(warm.passages(ANA)) == 1
+warm.close()
+if os.geteuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+file = Path({file!r})
+store = Store.open(file)
+assert len(store.passages(ANA)) == 3
+try:
+    put(store, said("more"))
+except StoreReadOnly:
+    file.parent.chmod(0o755)
+    file.chmod(0o644)
+    put(store, said("more"))
+    print("taken:", len(store.passages(ANA)))
+store.close()
+"""
+
+
+@pytest.mark.parametrize("which", ["file", "folder"])
+def test_a_read_only_store_is_written_once_its_permissions_are_mended(public_path, which):
+    folder = public_path / "folder"
+    folder.mkdir()
+    filled(folder / "m.db", 3)
+    (folder / "m.db").chmod(0o444 if which == "file" else 0o644)
+    folder.chmod(0o755 if which == "file" else 0o555)
+    if os.geteuid() == 0:
+        for one in (folder, folder / "m.db"):
+            os.chown(one, 65534, 65534)
+    found = run(MENDED.format(path=sys.path, file=str(folder / "m.db")))
+    assert "taken: 4" in found.stdout, found.stderr
+    store = Store.open(folder / "m.db")
+    assert len(store.passages(ANA)) == 4
+    store.close()

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 
 import numpy as np
 import pytest
 
+from builders import NOON
 from graphmem.recall.succession import lift_later
 from worlds import Said, World
-
-NOON = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 
 
 def home(key, place, *, day=0, session=None, role="user", status="asserted", stamped=True):

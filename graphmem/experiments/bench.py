@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
@@ -16,7 +14,8 @@ from rich.table import Table
 from graphmem import embedding
 from graphmem.experiments.cache import CachedEmbedder
 from graphmem.experiments.datasets import DataSet, load_dataset
-from graphmem.experiments.metrics import Score, mean_scores, score
+from graphmem.experiments.files import write_json
+from graphmem.experiments.metrics import Score, mean_scores, percentiles, score
 from graphmem.experiments.systems import System, open_system
 from graphmem.progress import progress_bar
 from graphmem.types import Embedder
@@ -64,12 +63,12 @@ def bench_recall(
     opened = [(name, open_system(name, embedder)) for name in dict.fromkeys(systems)]
     results: list[Result] = []
     for name, system in opened:
-        with system:
+        with closing(system):
             for dataset in sets:
                 results.append(_measure(name, system, dataset))
                 _save(embedder)
     if json_path is not None:
-        _write(Path(json_path), {"results": results})
+        write_json(json_path, {"results": results})
     (console or Console()).print(_table(results))
     return results
 
@@ -92,8 +91,7 @@ def _measure(name: str, system: System, data: DataSet) -> Result:
     result: Result = {"data": data.name, "system": name, **mean_scores(scores)}
     result["questions"] = len(questions)
     if times:
-        middle, high = np.percentile(times, [50, 95]).tolist()
-        result["p50_ms"], result["p95_ms"] = round(middle, 3), round(high, 3)
+        result["p50_ms"], result["p95_ms"] = percentiles(times)
     result["routes"] = {route: routes[route] for route in sorted(routes) if route}
     result["by_kind"] = {
         kind: mean_scores([s for s, q in zip(scores, questions, strict=True) if q.kind == kind])
@@ -112,13 +110,6 @@ def _measure(name: str, system: System, data: DataSet) -> Result:
 def _save(embedder: Embedder) -> None:
     if isinstance(embedder, CachedEmbedder):
         embedder.save()
-
-
-def _write(path: Path, content: Any) -> None:
-    """The file is whole or as it was."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}.part")
-    draft.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    draft.replace(path)
 
 
 def _table(results: Sequence[Result]) -> Table:

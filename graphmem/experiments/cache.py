@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from graphmem.experiments.files import replacing
 from graphmem.identity import content_id
 from graphmem.types import Embedder
 
@@ -67,7 +67,5 @@ class CachedEmbedder:
             ids, rows = list(self._rows), np.stack(list(self._rows.values()))
             self._is_saved = True
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        draft = self._file.with_suffix(f".{os.getpid()}.part")
-        with draft.open("wb") as file:
+        with replacing(self._file) as file:
             np.savez(file, ids=np.array(ids), rows=rows)
-        draft.replace(self._file)

@@ -43,6 +43,12 @@ class Record:
     message: Message
     triples: tuple[Triple, ...]
 
+    @property
+    def full_text(self) -> str:
+        """Title line and text, as ``Passage.full_text``."""
+        message = self.message
+        return f"{message.title}\n{message.text}" if message.title else message.text
+
 
 @dataclass(frozen=True, slots=True)
 class Question:

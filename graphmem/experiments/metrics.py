@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["CUTS", "Score", "mean_scores", "score"]
+import numpy as np
+
+__all__ = ["CUTS", "Score", "mean_scores", "percentiles", "score"]
 
 CUTS = (2, 5, 10)
 """The ranks at which recall is taken."""
@@ -64,3 +66,9 @@ def mean_scores(scores: Sequence[Score]) -> dict[str, float]:
     means["all@10"] = sum(one.all_found[10] for one in scores) / count
     means["mrr"] = sum(one.reciprocal_rank for one in scores) / count
     return means
+
+
+def percentiles(times: Sequence[float]) -> tuple[float, float]:
+    """The 50th and the 95th percentile, rounded to a thousandth; of at least one time."""
+    middle, high = np.percentile(np.asarray(times), [50, 95]).tolist()
+    return round(middle, 3), round(high, 3)

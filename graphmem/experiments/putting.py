@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import platform
 import random
@@ -13,12 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from graphmem import __version__
 from graphmem.errors import InvalidInput
+from graphmem.experiments.files import write_json
+from graphmem.experiments.metrics import percentiles
 from graphmem.progress import progress_bar
 from graphmem.testing import HashEmbedder, ScriptedExtractor
 
@@ -61,8 +61,8 @@ def bench_put(
         "flushes": flushes,
         "messages": messages,
         "words": words,
-        "put_ms": _percentiles(put),
-        "fsync_ms": _percentiles(fsync),
+        "put_ms": dict(zip(("p50", "p95"), percentiles(put), strict=True)),
+        "fsync_ms": dict(zip(("p50", "p95"), percentiles(fsync), strict=True)),
         "machine": {
             "cpu": platform.machine(),
             "cores": os.cpu_count(),
@@ -71,12 +71,12 @@ def bench_put(
         },
     }
     if json_path is not None:
-        Path(json_path).write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        write_json(json_path, result)
     table = Table(title=f"a flush of {messages} messages, in milliseconds")
     for column in ("", "p50", "p95"):
         table.add_column(column, justify="right" if column else "left")
     for name, times in (("aput", put), ("plain fsync", fsync)):
-        table.add_row(name, *(f"{value:.1f}" for value in _percentiles(times).values()))
+        table.add_row(name, *(f"{value:.1f}" for value in percentiles(times)))
     (console or Console()).print(table)
     return result
 
@@ -118,8 +118,3 @@ async def _time(
             progress(number + 1, flushes)
     block.close()
     return put, fsync
-
-
-def _percentiles(times: Sequence[float]) -> dict[str, float]:
-    middle, high = np.percentile(np.asarray(times), [50, 95]).tolist()
-    return {"p50": round(middle, 2), "p95": round(high, 2)}

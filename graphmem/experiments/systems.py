@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol
 
 import numpy as np
@@ -47,7 +46,7 @@ class Answer:
 
 
 class System(Protocol):
-    """A memory under test; used as a context manager around ``ingest`` and ``ask``."""
+    """A memory under test: ``ingest``, then ``ask``; ``close`` in the end."""
 
     def ingest(self, data: DataSet, progress: Progress) -> None:
         """Take all records in; ``progress`` is told (done, total)."""
@@ -57,14 +56,9 @@ class System(Protocol):
         """Rank the records of the question's scope."""
         ...
 
-    def __enter__(self) -> System: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
 
 
 class RecordedExtractor:
@@ -145,15 +139,8 @@ class GraphMemorySystem:
             self._memory.close()
             self._memory = None
 
-    def __enter__(self) -> GraphMemorySystem:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Let go of everything."""
         self._close_memory()
         self._folder.cleanup()
 
@@ -203,7 +190,7 @@ class Baseline:
         done = 0
         for scope in data.scopes:
             records = [record for record in data.records if record.scope == scope]
-            texts = [_full_text(record) for record in records]
+            texts = [record.full_text for record in records]
             rows = np.zeros((len(texts), 1), dtype=np.float32)
             if self.uses_vectors:
                 rows = self.embedder.embed(texts)
@@ -233,15 +220,8 @@ class Baseline:
         spent = (time.perf_counter() - start) * 1e3
         return Answer(tuple(corpus.ids[place] for place in best.tolist()), spent)
 
-    def __enter__(self) -> Baseline:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Let go of everything."""
         self._scopes = {}
 
 
@@ -249,11 +229,6 @@ def _stretched(values: Floats) -> Floats:
     """Moved and stretched to run from 0 to 1; zeros where all are equal."""
     low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
     return (values - low) / (high - low) if high > low else np.zeros_like(values)
-
-
-def _full_text(record: Record) -> str:
-    message = record.message
-    return f"{message.title}\n{message.text}" if message.title else message.text
 
 
 SYSTEMS: Mapping[str, Callable[[Embedder], System]] = {

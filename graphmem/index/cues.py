@@ -13,21 +13,19 @@ from datetime import datetime, timezone
 import numpy as np
 
 from graphmem.index.lists import Floats
+from graphmem.times import MONTHS
 from graphmem.words import words
 
 __all__ = ["Manner", "QuestionCues", "closeness", "manner", "read_question"]
 
 
-_MONTHS = (
-    "january february march april may june july august september october november december".split()
-)
-_SHORT_MONTHS = {name[:3]: number for number, name in enumerate(_MONTHS, 1)} | {"sept": 9}
-_MONTH_NUMBERS = {name: number for number, name in enumerate(_MONTHS, 1)} | _SHORT_MONTHS
-_MONTH = (
-    r"(January|February|March|April|May|June|July|August|September|October|November|December"
-    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.?"
+_MONTH_NUMBERS = (
+    {name: number for number, name in enumerate(MONTHS, 1)}
+    | {name[:3]: number for number, name in enumerate(MONTHS, 1)}
+    | {"sept": 9}
 )
 # Months are matched with their capital: "may" and "march" are verbs as well.
+_MONTH = rf"({'|'.join(sorted(map(str.capitalize, _MONTH_NUMBERS), key=len, reverse=True))})\.?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _YEAR = r"\b(?:,? (?P<year>\d{4})\b)?"
 _DATES = (

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmem.errors import EmbeddingError
-from graphmem.index.lists import Ints
+from graphmem.index.lists import Floats, Ints
 
 __all__ = ["DenseIndex", "NearPairs", "VectorTable"]
 
@@ -137,14 +137,14 @@ class DenseIndex:
     def __len__(self) -> int:
         return int(self._size)
 
-    def scores(self, query: Rows) -> NDArray[np.float64]:
+    def scores(self, query: Rows) -> Floats:
         """Cosines of all vectors with the query, shape (len(self),)."""
         if not self.has_vectors:
             return np.zeros(self._size)
-        scores: NDArray[np.float64] = self.subset_scores(query[None], self._all)[0]
+        scores: Floats = self.subset_scores(query[None], self._all)[0]
         return scores
 
-    def subset_scores(self, queries: Rows, positions: Ints) -> NDArray[np.float64]:
+    def subset_scores(self, queries: Rows, positions: Ints) -> Floats:
         """Cosines of each query with its own positions; both of shape (queries, …).
 
         A position of -1 stands for none and scores 0.
@@ -164,19 +164,6 @@ class DenseIndex:
             )
         scores[labels < 0] = 0.0  # FAISS leaves its own idea of "none" there
         return scores.astype(np.float64)
-
-    def search(self, query: Rows, top_k: int) -> tuple[Ints, NDArray[np.float64]]:
-        """The ``top_k`` nearest: (positions, cosines), nearest first, ties by position."""
-        if not self.has_vectors or top_k < 1:
-            return np.zeros(0, dtype=np.int64), np.zeros(0)
-        with _one_thread():
-            scores, found = self._index.search(
-                np.ascontiguousarray(query[None], dtype=np.float32), min(top_k, self._size)
-            )
-        is_there = found[0] >= 0
-        positions, values = found[0][is_there], scores[0][is_there].astype(np.float64)
-        order = np.lexsort((positions, -values))
-        return positions[order], values[order]
 
     def rows(self, positions: Ints) -> Rows:
         """The vectors at positions, shape (len(positions), dims)."""

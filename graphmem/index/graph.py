@@ -28,11 +28,6 @@ class Edges:
     weights: Floats
 
     @classmethod
-    def none(cls) -> Edges:
-        """No edges."""
-        return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
-
-    @classmethod
     def join(cls, *parts: Edges) -> Edges:
         """All edges of the parts; parallel ones add up."""
         return cls(

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 
-from graphmem.index.cues import manner
+from graphmem.index.building import Rows, build
 from graphmem.index.dense import NearPairs, VectorTable
+from graphmem.index.document import Document
 from graphmem.index.names import NameTable, stands_in
-from graphmem.index.snapshot import Document, Snapshot, build, read_title
+from graphmem.index.snapshot import Snapshot
 from graphmem.settings import RecallSettings
 from graphmem.types import Changes, Fact, Passage, VectorKind, Vectors
 from graphmem.words import terms, words
@@ -89,8 +90,7 @@ class Index:
         with self._lock:
             if self._snapshot is None:
                 self._pair_entities()
-                self._snapshot = build(
-                    self._seq,
+                rows = Rows(
                     self._passages,
                     self._documents,
                     self._facts,
@@ -99,8 +99,8 @@ class Index:
                     {key: self._named(key) for key in self._passages},
                     self._vectors,
                     self._near,
-                    self.settings,
                 )
+                self._snapshot = build(rows, self.settings)
             return self._snapshot
 
     def _put_passage(self, passage: Passage) -> None:
@@ -111,16 +111,10 @@ class Index:
         if known is not None:
             self._drop_words(passage.id)
             self._vectors["passage"].drop([passage.id])
-        text_words = words(passage.full_text)
-        self._documents[passage.id] = Document(
-            text_words,
-            terms(text_words),
-            manner(passage.text, text_words),
-            read_title(passage.title),
-        )
-        for word in set(text_words):
+        document = self._documents[passage.id] = Document.of(passage)
+        for word in set(document.words):
             self._with_word.setdefault(word, set()).add(passage.id)
-        self._found[passage.id] = self._names.all_in(text_words)
+        self._found[passage.id] = self._names.all_in(document.words)
 
     def _drop_passage(self, key: str) -> None:
         if self._passages.pop(key, None) is not None:

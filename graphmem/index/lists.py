@@ -64,12 +64,12 @@ class Lists:
         """For each of ``count`` items, the lists that hold it."""
         return Lists.of(self.items, self.owners, count)
 
-    def reduce(self, ufunc: np.ufunc, values: Floats, empty: float) -> Floats:
-        """One number a list: ``ufunc`` over its items' ``values``, ``empty`` for an empty list."""
-        result = np.full(len(self), empty, dtype=np.float64)
+    def maxima(self, values: Floats) -> Floats:
+        """The highest of each list's items' ``values``, shape (number of lists,); 0 where none."""
+        result = np.zeros(len(self))
         filled = self.lengths > 0
         if filled.any():
-            result[filled] = ufunc.reduceat(values[self.items], self.starts[:-1][filled])
+            result[filled] = np.maximum.reduceat(values[self.items], self.starts[:-1][filled])
         return result
 
 

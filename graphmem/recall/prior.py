@@ -58,7 +58,7 @@ def weigh(
             cosines = memory.meanings.scores(vector)
             fact_cosines = memory.fact_meanings.scores(vector)
     with clock.stage("prior"):
-        best_fact = memory.passage_facts.reduce(np.maximum, fact_cosines, 0.0)
+        best_fact = memory.passage_facts.maxima(fact_cosines)
         cues = read_question(query, memory.speakers, memory.asker)
         scores = coverage.share + settings.meaning_weight * cosines
         scores += settings.fact_weight * best_fact + _cue_scores(memory, cues, settings)

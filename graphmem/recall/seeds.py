@@ -17,7 +17,7 @@ __all__ = [
     "Seeds",
     "fact_scores",
     "find_seeds",
-    "named",
+    "named_entities",
     "reset",
     "seed_facts",
     "withheld",
@@ -60,7 +60,7 @@ def find_seeds(memory: Snapshot, query: str, prior: Prior, settings: RecallSetti
     """The seeds of a question."""
     scores = fact_scores(memory, prior.fact_cosines, prior.scores, settings.fact_prior)
     facts = seed_facts(memory, scores, settings.seed_k)
-    entities = named(memory, query)
+    entities = named_entities(memory, query)
     start = reset(
         memory,
         facts,
@@ -75,7 +75,7 @@ def find_seeds(memory: Snapshot, query: str, prior: Prior, settings: RecallSetti
     return Seeds(facts, scores, entities, start)
 
 
-def named(memory: Snapshot, query: str) -> Ints:
+def named_entities(memory: Snapshot, query: str) -> Ints:
     """Positions of the entities that the question names, ascending, hubs left out."""
     found = {
         memory.entity_place[entity]
@@ -93,7 +93,7 @@ def fact_scores(memory: Snapshot, cosines: Floats, prior: Floats, prior_weight: 
     A fact looks right far more often when its passage does too, so the passage's score counts
     ``prior_weight`` times as much as its own cosine (both as shares of the highest).
     """
-    of_passage = memory.fact_passages.reduce(np.maximum, prior, 0.0)
+    of_passage = memory.fact_passages.maxima(prior)
     return scaled(scaled(cosines) + prior_weight * of_passage)
 
 

@@ -10,7 +10,14 @@ from contextlib import contextmanager
 from sqlalchemy.exc import StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from graphmem.errors import GraphMemError, StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly
+from graphmem.errors import (
+    GraphMemError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
 
 __all__ = ["translated"]
 
@@ -42,7 +49,7 @@ _ERRNO: dict[int, type[StoreError]] = {
 
 @contextmanager
 def translated(name: str) -> Iterator[None]:
-    """Raise database errors inside as a StoreError about the store ``name``, our own as they are."""
+    """Raise database errors inside as a StoreError about ``name``; our own pass."""
     try:
         yield
     except PoolTimeout as error:

@@ -12,7 +12,7 @@ import sqlite3
 import struct
 import uuid
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,6 +86,7 @@ def access(path: Path) -> Access:
     if not os.access(path, os.R_OK):
         raise StoreReadOnly(f"{path} cannot be read: check its permissions")
     if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+        _mend_companions(path)
         return Access(f"{path.as_uri()}?mode=rw", is_writable=True)
     if os.access(path.parent, os.W_OK):
         return Access(f"{path.as_uri()}?mode=ro", is_writable=False)
@@ -95,6 +96,14 @@ def access(path: Path) -> Access:
             "store first: open it once where it can be written"
         )
     return Access(f"{path.as_uri()}?immutable=1", is_writable=False)
+
+
+def _mend_companions(path: Path) -> None:
+    """Let the log be written where the file can be: readers of a read-only file made it like it."""
+    for companion in (log_path(path), path.with_name(path.name + "-shm")):
+        if companion.exists() and not os.access(companion, os.W_OK):
+            with suppress(OSError):  # somebody else's: SQLite says so
+                companion.chmod(path.stat().st_mode & 0o777)
 
 
 def verify(path: Path) -> None:

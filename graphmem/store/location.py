@@ -42,7 +42,7 @@ class Location:
             raise InvalidInput("a store's uri is empty: name a file, e.g. sqlite:///memory.db")
         if text == _MEMORY:
             return cls(None)
-        name = _database(text) if "://" in text else text
+        name = _database(text) if "://" in text or text.startswith("sqlite:") else text
         return cls(None if name == _MEMORY else Path(name).expanduser().resolve())
 
     @property

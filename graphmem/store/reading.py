@@ -222,13 +222,17 @@ def stats(connection: Connection, scope: Scope | None) -> Stats:
     )
 
 
-def pending_count(connection: Connection, scope: Scope | None, work: str | None) -> int:
-    """How many items are queued, leased ones included."""
+def pending_count(
+    connection: Connection, scope: Scope | None, work: str | None, is_leased: bool | None
+) -> int:
+    """How many items are queued; leased ones, others, or (None) both."""
     statement = select(func.count()).select_from(pending)
     if scope is not None:
         statement = statement.where(mine(pending, scope))
     if work is not None:
         statement = statement.where(pending.c.work == work)
+    if is_leased is not None:
+        statement = statement.where(pending.c.owner.is_not(None) == is_leased)
     return int(connection.execute(statement).scalar_one())
 
 

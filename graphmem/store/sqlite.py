@@ -129,7 +129,7 @@ class Database:
             StoreReadOnly, StoreBusy, StoreFull: nothing was written.
         """
         if not self._is_writable:
-            raise StoreReadOnly(f"{self.name} cannot be written: check its permissions")
+            self._become_writable()
         with translated(self.name), self._turn(), self._engine.connect() as connection:
             writer = connection.execution_options(is_writer=True)
             with writer.begin():
@@ -222,9 +222,8 @@ class Database:
 
     def _connect(self) -> Engine:
         path = self.location.path
-        self._has_log = False
-        self._is_writable = True
         if path is None:
+            self._has_log, self._is_writable = False, True
             engine = create_engine(
                 "sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False}
             )
@@ -247,6 +246,19 @@ class Database:
         )
         _prepare(engine)
         return engine
+
+    def _become_writable(self) -> None:
+        """Open a store anew that could only be read, if its permissions have been mended."""
+        assert self.location.path is not None
+        with translated(self.name), self._turn():
+            if self._is_writable:
+                return
+            if not files.access(self.location.path).is_writable:
+                raise StoreReadOnly(f"{self.name} cannot be written: check its permissions")
+            reader, self._engine = self._engine, self._connect()
+            reader.dispose()
+            self._upgrade()
+            self._checkpointer = _Checkpointer(self)
 
     def _upgrade(self) -> None:
         try:

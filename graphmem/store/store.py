@@ -213,10 +213,16 @@ class Store:
         with self._reading() as connection:
             return queue.next_due(connection, work)
 
-    def pending_count(self, scope: Scope | None = None, *, work: Work | None = None) -> int:
-        """How many items are queued or being worked on."""
+    def pending_count(
+        self,
+        scope: Scope | None = None,
+        *,
+        work: Work | None = None,
+        is_leased: bool | None = None,
+    ) -> int:
+        """How many items are queued or being worked on; only the latter where ``is_leased``."""
         with self._reading() as connection:
-            return reading.pending_count(connection, scope, work)
+            return reading.pending_count(connection, scope, work, is_leased)
 
     # -- reading ---------------------------------------------------------------------------------
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
 from graphmem.errors import EmbedderMismatch, EmbeddingError
+from graphmem.identity import clean_text
 from graphmem.store import queue
 from graphmem.store.schema import KINDS, chunks, meta, mine, vector
-from graphmem.store.sqlite import insert_if_absent
 from graphmem.store.transaction import Transaction
 from graphmem.types import Scope, VectorKind, Vectors
 
@@ -30,8 +30,8 @@ def check_model(connection: Connection, name: str, dims: int | None) -> None:
     stored = _stored_model(connection)
     if stored is None:
         return
-    given = (name, stored[1] if dims is None else dims)
-    if given != stored:
+    given = (clean_text(name), stored[1] if dims is None else dims)
+    if given != stored and not _is_empty(connection):
         raise EmbedderMismatch(
             f"the store's vectors were made by {stored[0]!r} ({stored[1]} dimensions), not by "
             f"{name!r} ({given[1]}): open it with the model {stored[0]!r}, or start a new store",
@@ -63,9 +63,11 @@ def put(
     if not keys:
         return
     dims = array.shape[1]
-    tx.run(insert_if_absent(meta).values(key=_MODEL, value=model))
-    tx.run(insert_if_absent(meta).values(key=_DIMS, value=str(dims)))
     check_model(tx.connection, model, dims)
+    if _stored_model(tx.connection) != (clean_text(model), dims):
+        tx.run(meta.delete().where(meta.c.key.in_((_MODEL, _DIMS))))
+        tx.run(meta.insert().values(key=_MODEL, value=model))
+        tx.run(meta.insert().values(key=_DIMS, value=str(dims)))
     held = queue.held(tx, claim)
     kept = [(key, row) for key, row in zip(keys, array, strict=True) if tuple(key) in held]
     for every in KINDS:
@@ -116,6 +118,10 @@ def _stack(rows: Sequence[tuple[str, bytes]]) -> Vectors:
         tuple(id_ for id_, _ in rows),
         data.astype(np.float32, copy=False).reshape(len(rows), -1),
     )
+
+
+def _is_empty(connection: Connection) -> bool:
+    return connection.execute(select(vector.c.id).limit(1)).first() is None
 
 
 def _stored_model(connection: Connection) -> tuple[str, int] | None:

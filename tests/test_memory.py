@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from builders import NOON, batches, open_memory, stated, story
-from graphmem import GraphMemory, Message, Scope
+from graphmem import GraphMemory, Message, Scope, demo
 from graphmem.errors import (
     EmbedderMismatch,
     GraphMemError,
     InvalidInput,
     NotFound,
 )
+from graphmem.extractors.rules import RulesExtractor
 from graphmem.identity import clean_text
 from graphmem.testing import HashEmbedder, ScriptedExtractor
 
@@ -411,3 +412,50 @@ def test_a_recall_reads_in_a_shell(tmp_path: Path) -> None:
         )
         assert found[0] == found.passages[0]
         assert repr(memory.recall("")) == "<Recall '': empty route, 0 passages>"
+
+
+def rules_memory(path: Path) -> GraphMemory:
+    return GraphMemory.open(path, embed_model=HashEmbedder(), extractor=RulesExtractor())
+
+
+def told_in_the_demo() -> list[tuple[str, Message]]:
+    return [
+        (session.id, Message(line.text, role=line.role, said_at=line.said_at))
+        for session in demo.load().sessions
+        for line in session.lines
+    ]
+
+
+RULES_QUESTIONS = ("Where does Aunt Vera live?", "Who plays the accordion?", "What did Kit say?")
+
+
+def test_the_offline_rules_give_the_same_in_any_order_and_batching(tmp_path: Path) -> None:
+    told = told_in_the_demo()
+    outcomes = []
+    for attempt in range(3):
+        with rules_memory(tmp_path / f"{attempt}.db") as memory:
+            for session, messages in batches(told, random.Random(attempt)):
+                memory.remember(messages, session=session)
+            assert memory.drain(60) == 0
+            outcomes.append((everything(memory), [ranking(memory, q) for q in RULES_QUESTIONS]))
+    assert len(outcomes[0][0]["facts"]) > 40  # positive control
+    assert outcomes[1:] == outcomes[:1] * 2
+
+
+def test_the_offline_rules_never_saw_what_is_forgotten(tmp_path: Path) -> None:
+    told = told_in_the_demo()
+    gone = set(range(3, len(told), 7))
+    with rules_memory(tmp_path / "m.db") as memory, rules_memory(tmp_path / "twin.db") as twin:
+        for index, (session, message) in enumerate(told):
+            memory.remember([message], session=session)
+            if index not in gone:
+                twin.remember([message], session=session)
+        assert memory.drain(60) == 0
+        before = everything(memory)
+        by_time = {one.said_at: one.message_id for one in memory.passages()}
+        for index in gone:
+            memory.forget(message=by_time[told[index][1].said_at])
+        assert memory.drain(60) == twin.drain(60) == 0
+        assert everything(memory) == everything(twin) != before
+        for query in RULES_QUESTIONS:
+            assert ranking(memory, query) == ranking(twin, query)

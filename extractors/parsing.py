@@ -14,11 +14,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import Any
 
 from graphmem.extractors import jsonish
 from graphmem.identity import clean_text, normal_form
+from graphmem.times import moment
 from graphmem.types import Triple
 
 __all__ = ["Dropped", "Item", "Reply", "read"]
@@ -326,7 +327,7 @@ def iso_date(value: Any) -> str | None:
     text = value.strip()
     if "T" in text:
         try:
-            return datetime.fromisoformat(text.replace("Z", "+00:00")).isoformat()
+            return moment(text).isoformat()
         except ValueError:
             text = text.partition("T")[0]
     parts = _ISO.fullmatch(text)

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ _DATA_HELP = (
     '"queries": [{"id", "text", "gold": [passage ids]}, …]}'
 )
 _OPENAI_MODEL = "gpt-4o-mini"
+_SCOPES_SHOWN = 5
 _LIST_SECONDS = 10.0
 Command = Callable[[argparse.Namespace], int]
 
@@ -90,7 +92,7 @@ def _served_model(base_url: str) -> str:
 def _recall(options: argparse.Namespace) -> int:
     from graphmem.memory import GraphMemory
 
-    _must_exist(options.uri)
+    _must_hold(options.uri, _scope(options))
     with GraphMemory.open(options.uri, scope=_scope(options)) as memory:
         found = memory.recall(options.question, top_k=options.top_k, session=options.session)
     if options.json:
@@ -105,12 +107,10 @@ def _stats(options: argparse.Namespace) -> int:
 
     if options.agent and not options.scope:
         raise InvalidInput("--agent is an agent of one user: name the user with --scope")
-    _must_exist(options.uri)
-    store = Store.open(options.uri)
-    try:
-        counts = store.stats(_scope(options) if options.scope else None)
-    finally:
-        store.close()
+    scope = _scope(options) if options.scope else None
+    _must_hold(options.uri, scope)
+    with closing(Store.open(options.uri)) as store:
+        counts = store.stats(scope)
     if options.json:
         _print_json(asdict(counts))
     else:
@@ -132,13 +132,20 @@ def _bench_put(options: argparse.Namespace) -> int:
     return 0
 
 
-def _must_exist(uri: str) -> None:
-    """Reading makes no store: a mistyped path is an error."""
+def _must_hold(uri: str, scope: Scope | None) -> None:
+    """Reading makes no store and no scope: a mistyped one is an error."""
+    from graphmem.store import Store
     from graphmem.store.location import Location
 
     path = Location.of(uri).path
     if path is None or not path.is_file():
         raise NotFound(f"there is no store at {uri!r}: check --uri")
+    with closing(Store.open(uri)) as store:
+        scopes = store.scopes()
+    if scope is not None and scope not in scopes:
+        known = ", ".join(map(str, scopes[:_SCOPES_SHOWN])) or "nobody's"
+        more = "" if len(scopes) <= _SCOPES_SHOWN else f" and {len(scopes) - _SCOPES_SHOWN} more"
+        raise NotFound(f"the store holds no memory of {str(scope)!r}, only of: {known}{more}")
 
 
 def _scope(options: argparse.Namespace) -> Scope:

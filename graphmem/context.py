@@ -12,9 +12,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from graphmem.identity import clean_text, normal_form
+from graphmem.identity import INVISIBLE, clean_text, normal_form
+from graphmem.tags import enclosed, without
 from graphmem.times import span
 from graphmem.types import Fact, Passage, Recall
+from graphmem.words import is_question
 
 __all__ = ["HEADER", "quote", "render", "truncate", "without_recalled"]
 
@@ -40,11 +42,7 @@ _NAME_CHARS = 60
 _NAME_WORDS = 4
 _MARK = re.compile(r"[:\[\]{}()#|`<>=]")
 
-_UNSEEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
-    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
-    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
+_UNSEEN = re.compile(f"[{INVISIBLE}]")
 _BLANK = re.compile(r"[\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 _LESS_THAN = re.compile(r"[\uff1c\ufe64]|&(?:lt|#0*60|#x0*3c);?", re.IGNORECASE)
 _TAG = re.compile(r"<(?!\s*[\d=])([^<>]*)>")
@@ -119,17 +117,12 @@ def without_recalled(text: str) -> str:
     Removed are the notes as ``render`` writes them, and the host's envelope around its memory
     blocks (``<memory>`` with one tagged block or more in it, closed by ``</memory>``).
     """
-    kept: list[str] = []
-    start, opened = 0, -1
-    for tag in _ENVELOPE_TAG.finditer(text):
-        if not tag[1]:
-            if opened < 0 and _BLOCK_TAG.match(text, tag.end()):
-                opened = tag.start()
-        elif opened >= 0:
-            kept.append(text[start:opened])
-            start, opened = tag.end(), -1
-    text = "".join([*kept, text[start:]])
+    text = without(text, enclosed(_ENVELOPE_TAG, text, _opens_envelope))
     return _RECALLED.sub("", text) if HEADER in text else text
+
+
+def _opens_envelope(tag: re.Match[str]) -> bool:
+    return _BLOCK_TAG.match(tag.string, tag.end()) is not None
 
 
 def quote(text: str) -> str:
@@ -173,8 +166,9 @@ def _asked(passage: Passage) -> str:
     asked = passage.before[-1] if passage.before else None
     if asked is None or len(passage.text) > _SHORT_REPLY_CHARS:
         return ""
-    is_question = asked.text.rstrip().endswith(("?", "\uff1f", "\u061f"))
-    if not is_question or asked.speaker == passage.speaker or len(asked.text) > _QUESTION_CHARS:
+    if asked.speaker == passage.speaker or len(asked.text) > _QUESTION_CHARS:
+        return ""
+    if not is_question(asked.text):
         return ""
     return f" (asked by {_name(asked.speaker) or asked.role}: {quote(asked.text)})"
 

@@ -29,6 +29,7 @@ from rich.text import Text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from graphmem.block import GraphMemoryBlock
+from graphmem.errors import InvalidInput
 from graphmem.memory import GraphMemory
 from graphmem.progress import progress_bar
 from graphmem.terminal import plain, say, show_recall, show_stats
@@ -209,12 +210,23 @@ def run(
             extractor=extractor,
         )
         with closing(block):
+            _must_be_alone(conversation, block.memory)
             _play_and_read(console, conversation, block)
             answers = ask(conversation, block.memory)
             for number, answer in enumerate(answers, 1):
                 _show_answer(console, number, answer)
             _show_summary(console, answers, block.stats())
     return answers
+
+
+def _must_be_alone(conversation: Conversation, memory: GraphMemory) -> None:
+    """A store of the user's own that knows somebody of this name is no place for a play."""
+    played = {session.id for session in conversation.sessions}
+    if {passage.session for passage in memory.passages(conversation.user)} - played:
+        raise InvalidInput(
+            f"the store holds other memories of {conversation.user!r}, and the demo would mix with "
+            "them: name another file with --uri"
+        )
 
 
 @contextmanager

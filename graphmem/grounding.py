@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from math import ceil
 
 from graphmem.identity import normal_form
+from graphmem.times import MONTHS
 from graphmem.types import Passage, Triple
 from graphmem.words import terms, words
 
@@ -37,10 +38,7 @@ def _stems(names: str) -> list[str]:
     return [next(iter(terms((name,))), name) for name in names.split()]
 
 
-_MONTH_NAMES = (
-    "january february march april may june july august september october november december".split()
-)
-_MONTHS = _stems(" ".join(_MONTH_NAMES))
+_MONTHS = _stems(" ".join(MONTHS))
 _WEEKDAYS = _stems("monday tuesday wednesday thursday friday saturday sunday")
 _NUMBERS = {
     stem: str(number)
@@ -187,7 +185,7 @@ def _is_exact(word: str) -> bool:
 
 def _is_date(name: str) -> bool:
     """Whether a month stands in the name, by its name or in three numbers."""
-    return bool(_ISO_DATE.search(name)) or any(word in _MONTH_NAMES for word in words(name))
+    return bool(_ISO_DATE.search(name)) or any(word in MONTHS for word in words(name))
 
 
 def _is_inflected(word: str, other: str) -> bool:

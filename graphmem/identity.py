@@ -12,16 +12,19 @@ import hashlib
 import re
 import unicodedata
 
-__all__ = ["clean_text", "content_id", "normal_form"]
+__all__ = ["INVISIBLE", "clean_text", "content_id", "normal_form"]
 
-# What no reader sees: control and format characters (zero-width space, joiners, direction marks,
-# BOM, soft hyphen), blank fillers, variation selectors, tags. The joiners carry meaning in some
+# What no reader sees: format characters (zero-width space, joiners, direction marks, BOM, soft
+# hyphen), blank fillers, variation selectors, tags. The joiners carry meaning in some
 # scripts' spelling, not in a name's identity.
-_INVISIBLE = re.compile(
-    "[\x01-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
-    "\U000e0000-\U000e0fff]"
+INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+"""Characters that take no room, as ranges for a regular expression's class."""
+
+_INVISIBLE = re.compile(rf"[\x01-\x08\x0e-\x1b\x7f-\x84\x86-\x9f{INVISIBLE}]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"\s+")
 _LOOKALIKE = str.maketrans(

@@ -376,8 +376,8 @@ class GraphMemory:
         return self._store.forget_seq(self._scope(scope))
 
     def stats(self, scope: Scope | str | None = None) -> Stats:
-        """Counts of a scope, or of the whole store, and of this process's work on it."""
-        counts = self._store.stats(None if scope is None else Scope.of(scope))
+        """Counts of a scope, and of this process's work on the whole store."""
+        counts = self._store.stats(self._scope(scope))
         return replace(
             counts,
             usage=getattr(self._extractor, "usage", Usage()),

@@ -16,6 +16,7 @@ from typing import Any, get_args
 from graphmem.context import without_recalled
 from graphmem.errors import InvalidInput
 from graphmem.identity import clean_text, content_id
+from graphmem.tags import enclosed, is_opening, without
 from graphmem.types import Message, Passage, Role
 
 __all__ = ["MAX_DOCUMENT_CHARS", "MAX_PASSAGE_CHARS", "admit", "build", "message_spans", "spans"]
@@ -258,19 +259,23 @@ def _without_thinking(text: str) -> str:
     Some chat templates put the opening tag into the prompt, so that the reply only closes it; and a
     reply that was cut off only opens it. Such a tag counts where it is no part of a sentence.
     """
-    kept: list[str] = []
-    start, opened = 0, -1
+    text = text[_unopened(text) :]
+    thinking = enclosed(_THINKING_TAG, text)
+    start = thinking[-1][1] if thinking else 0
+    unclosed = next(filter(is_opening, _THINKING_TAG.finditer(text, start)), None)
+    if unclosed and not text[start : unclosed.start()].strip():
+        thinking.append((start, len(text)))
+    return without(text, thinking)
+
+
+def _unopened(text: str) -> int:
+    """Where thinking ends that no tag opens; 0 where there is none."""
     for tag in _THINKING_TAG.finditer(text):
-        if not tag[1]:
-            opened = tag.start() if opened < 0 else opened
-        elif opened >= 0:
-            kept.append(text[start:opened])
-            start, opened = tag.end(), -1
-        elif not kept and not start and _ends_line(text, tag.start(), tag.end()):
-            start = tag.end()
-    if opened >= 0 and not text[start:opened].strip():
-        return "".join(kept)
-    return "".join([*kept, text[start:]])
+        if is_opening(tag):
+            break
+        if _ends_line(text, tag.start(), tag.end()):
+            return tag.end()
+    return 0
 
 
 def _ends_line(text: str, start: int, end: int) -> bool:

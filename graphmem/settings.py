@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+from graphmem.errors import InvalidInput
 
 __all__ = ["RecallSettings"]
+
+
+_SHARES = frozenset(
+    {"hub_share", "bm25_b", "damping", "least_covered", "synonym_cosine", "later_alike"}
+)
+_COUNTS = frozenset({"steps", "longest_name"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +21,9 @@ class RecallSettings:
 
     They lie on plateaus: a tenth up or down moves no data set by more than a question or two. The
     first seven shape the index and hold from when it is made; the others may differ by recall.
+
+    Raises:
+        InvalidInput: a constant that is no number, below 0, or no share where one is meant.
 
     Attributes:
         hub_share: a speaker of at least this share of the spoken passages is a hub: the name says
@@ -96,3 +107,17 @@ class RecallSettings:
     later_among: int = 10
     later_alike: float = 0.7
     later_as_good: float = 0.8
+
+    def __post_init__(self) -> None:
+        for constant in fields(self):
+            name, value = constant.name, getattr(self, constant.name)
+            if name == "window":
+                continue
+            is_whole = isinstance(constant.default, int)
+            if isinstance(value, bool) or not isinstance(value, int if is_whole else (int, float)):
+                kind = "a whole number" if is_whole else "a number"
+                raise InvalidInput(f"{name} must be {kind}, not {value!r}")
+            highest = 1.0 if name in _SHARES else float("inf")
+            if not (1 if name in _COUNTS else 0) <= value <= highest:
+                top = " to 1" if name in _SHARES else " or more"
+                raise InvalidInput(f"{name} must be {int(name in _COUNTS)}{top}, not {value!r}")

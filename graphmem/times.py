@@ -11,15 +11,26 @@ from calendar import isleap, monthrange
 from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 
-__all__ = ["MONTHS", "earliest", "latest", "span"]
+__all__ = ["MONTHS", "earliest", "latest", "moment", "span"]
 
 MONTHS = tuple(
     "january february march april may june july august september october november december".split()
 )
 """English names of the months, in lower case."""
 
+_ZULU = re.compile(r"[Zz]\Z")
 _CLOCK = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}", re.ASCII)
 _CALENDAR = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?", re.ASCII)
+
+
+def moment(text: str) -> datetime:
+    """The moment that an ISO 8601 text states; without a zone where the text has none.
+
+    Raises:
+        ValueError: it states none.
+    """
+    # Python 3.10 does not read the Z.
+    return datetime.fromisoformat(_ZULU.sub("+00:00", text))
 
 
 def span(value: str | None) -> tuple[datetime, datetime] | None:
@@ -40,9 +51,9 @@ def _span(value: str) -> tuple[datetime, datetime] | None:
     # Newer Pythons read more notations than older ones: only what all of them read counts.
     if not _CLOCK.match(value):
         return None
-    moment = datetime.fromisoformat(value.replace("Z", "+00:00"))
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
-    return moment, moment
+    at = moment(value)
+    at = at if at.tzinfo else at.replace(tzinfo=timezone.utc)
+    return at, at
 
 
 def earliest(starts: Iterable[str | None]) -> str | None:

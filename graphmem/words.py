@@ -19,7 +19,7 @@ import snowballstemmer
 
 from graphmem.identity import normal_form
 
-__all__ = ["STOP_WORDS", "terms", "words"]
+__all__ = ["STOP_WORDS", "is_question", "terms", "words"]
 
 # Vowel signs and other marks belong to the word, but \w leaves them out.
 _MARKS = "".join(
@@ -38,6 +38,7 @@ _TOKEN = re.compile(
     rf"\d+(?:[.,:]\d+)+|{_SPACED}+(?:'{_SPACED}+)*(?:\+\+|#)?|[{_UNSPACED}{_MARKS}]+"
 )
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_QUESTION_END = re.compile(r"[?\uff1f\u061f][\s\"'\u201d\u2019)]*\Z")
 _IS_PLAIN = re.compile(r"[a-z']+")
 
 STOP_WORDS = frozenset(
@@ -72,6 +73,11 @@ def words(text: str) -> tuple[str, ...]:
         else:
             found.append(token.removesuffix("'s"))
     return tuple(map(sys.intern, found))
+
+
+def is_question(text: str) -> bool:
+    """Whether a text ends in a question mark, behind which only quotes and brackets may close."""
+    return _QUESTION_END.search(text) is not None
 
 
 def terms(text_words: Sequence[str]) -> Counter[str]:

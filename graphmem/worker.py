@@ -9,33 +9,25 @@ bound to an event loop: LlamaIndex's sync wrappers use several.
 from __future__ import annotations
 
 import atexit
-import os
-import socket
 import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timezone
-from typing import Literal, TypeVar
+from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
+from graphmem import salvage
+from graphmem.errors import ExtractionError, GraphMemError, StoreError
+from graphmem.faults import Faults, described
+from graphmem.store import Claim, Store, new_owner
+from graphmem.types import Embedder, Extractor
 
-from graphmem.embedding import checked
-from graphmem.errors import EmbeddingError, ExtractionError, GraphMemError, StoreError
-from graphmem.faults import MAX_CHARS, Faults, described
-from graphmem.identity import clean_text
-from graphmem.store import Claim, Store
-from graphmem.types import Embedder, Extraction, Extractor, Passage, Triple
-
-__all__ = ["Worker", "checked_extractions"]
+__all__ = ["Worker"]
 
 Work = Literal["extract", "embed"]
 Progress = Callable[[int, int], None]
-S = TypeVar("S")
-T = TypeVar("T")
 
 # One model call reads about one default flush of LlamaIndex: 3,000 tokens and the turn's end, in
 # long words (five letters a token) or short messages (two dozen tokens). Facts of more messages
@@ -48,8 +40,6 @@ IDLE_SECONDS = 2.0
 MAX_PAUSE_SECONDS = 60.0
 # A drain ends when the work fails this often in a row: waiting longer would not help its caller.
 DRAIN_PATIENCE = 3
-# Of a batch that fails so many items are tried alone: if all of them fail the model is down.
-PROBES = 3
 _JOIN_SECONDS = 10.0
 
 
@@ -77,7 +67,7 @@ class Worker:
         self._embedder = embedder
         self._extractor = extractor
         self._faults = faults
-        self._owner = f"{socket.gethostname()}:{os.getpid()}:{time.time_ns()}"
+        self._owner = new_owner()
         self._slots: dict[tuple[Work, int], threading.Thread] = {}
         self._sizes: dict[Work, int] = {"embed": 1, "extract": threads if extractor else 0}
         self._wake = threading.Condition()
@@ -285,10 +275,10 @@ class Worker:
     def _extract(self, claim: Claim) -> bool:
         assert self._extractor is not None
         try:
-            found = self._read(claim.passages)
+            found = salvage.read(self._extractor, claim.passages)
         except Exception as error:
             self._faults.record("extraction", error, f"{len(claim.passages)} passages wait")
-            found = self._read_alone(claim.passages, error)
+            found = salvage.read_alone(self._extractor, claim.passages, error, turn=self._finished)
         else:
             failed = [one for one in found if one.error is not None]
             if failed:
@@ -304,7 +294,7 @@ class Worker:
 
     def _embed(self, claim: Claim) -> bool:
         texts = [text for _, _, text in claim.texts]
-        rows, failures = self._vectors(texts)
+        rows, failures = salvage.vectors(self._embedder, texts, turn=self._finished)
         if rows is not None:
             done = [index for index in range(len(texts)) if index not in failures]
             self._store.put_vectors(
@@ -318,172 +308,6 @@ class Worker:
             self._faults.record("embedding", error, f"{len(failures)} texts wait")
             self._store.fail(claim, described(error), now=_now())
         return len(failures) < len(texts)
-
-    def _read(self, passages: Sequence[Passage]) -> list[Extraction]:
-        extractor = self._extractor
-        assert extractor is not None
-        return _survived(lambda: checked_extractions(extractor.extract(passages), passages))
-
-    def _read_alone(self, passages: Sequence[Passage], whole: Exception) -> list[Extraction]:
-        """What can be read of passages that could not be read together; the others have failed."""
-        alone: dict[int, Extraction | Exception] = {}
-        if len(passages) > 1 and getattr(whole, "is_retryable", True):
-            alone = _one_by_one(lambda one: self._read([one])[0], passages, self._finished)
-        return [_extraction(one, alone.get(at, whole)) for at, one in enumerate(passages)]
-
-    def _vectors(self, texts: list[str]) -> tuple[NDArray[np.float32] | None, dict[int, Exception]]:
-        """Vectors for the texts, and the error of each text that has none.
-
-        One text that the model cannot take must not hold up its batch, and a model that is down
-        must not be asked once for every text.
-        """
-        unique = list(dict.fromkeys(texts))
-        try:
-            by_text = dict(zip(unique, self._embed_texts(unique), strict=True))
-            return np.stack([by_text[text] for text in texts]), {}
-        except Exception as error:
-            whole = error
-        alone: dict[int, NDArray[np.float32] | Exception] = {}
-        if len(unique) > 1:
-            alone = _one_by_one(lambda text: self._embed_texts([text])[0], unique, self._finished)
-        good = [row for row in alone.values() if not isinstance(row, Exception)]
-        if not good:
-            return None, dict.fromkeys(range(len(texts)), whole)
-        place = {text: at for at, text in enumerate(unique)}
-        rows = np.zeros((len(texts), len(good[0])), dtype=np.float32)
-        failures: dict[int, Exception] = {}
-        for index, text in enumerate(texts):
-            row = alone[place[text]]
-            if isinstance(row, Exception):
-                failures[index] = row
-            elif len(row) != len(good[0]):
-                sizes = f"{len(row)} and {len(good[0])} dimensions"
-                failures[index] = EmbeddingError(f"{self._embedder.name} returned {sizes}")
-            else:
-                rows[index] = row
-        return rows, failures
-
-    def _embed_texts(self, texts: list[str]) -> NDArray[np.float32]:
-        rows = _survived(lambda: self._embedder.embed(texts))
-        return checked(rows, len(texts), name=self._embedder.name)
-
-
-def _survived(call: Callable[[], T]) -> T:
-    """Call somebody's code: not even its SystemExit may end the thread that it runs in."""
-    try:
-        return call()
-    except Exception:
-        raise
-    except BaseException as error:
-        raise RuntimeError(f"{type(error).__name__}: {error}") from error
-
-
-def _one_by_one(call: Callable[[S], T], items: Sequence[S], turn: int) -> dict[int, T | Exception]:
-    """The result or the error of each item, by its place.
-
-    One bad item must not hold up its batch, and a model that is down must not be asked once for
-    every item: a few spread ones are tried first, and when all of those fail no more are. Which
-    they are changes with ``turn``, lest a few bad items pass for a model that is down for ever.
-    """
-    first = turn % len(items)
-    order = [*range(first, len(items)), *range(first)]
-    probes = order[:: max(1, len(items) // PROBES)][:PROBES]
-    found: dict[int, T | Exception] = {}
-    for place in dict.fromkeys([*probes, *order]):
-        if len(found) == len(probes) and all(isinstance(one, Exception) for one in found.values()):
-            break
-        try:
-            found[place] = call(items[place])
-        except Exception as error:
-            found[place] = error
-    return found
-
-
-def _extraction(passage: Passage, outcome: Extraction | Exception) -> Extraction:
-    if isinstance(outcome, Extraction):
-        return outcome
-    is_retryable = bool(getattr(outcome, "is_retryable", True))
-    return Extraction(passage.id, error=described(outcome), is_retryable=is_retryable)
-
-
-def checked_extractions(
-    found: Iterable[Extraction], passages: Sequence[Passage]
-) -> list[Extraction]:
-    """One valid Extraction for each passage, in order, whatever the extractor returned.
-
-    A passage without one has failed; triples whose parts are no strings are dropped with a reason;
-    extractions of unknown passages are ignored; of two for one passage the last counts.
-
-    Raises:
-        ExtractionError: what was returned is no sequence of Extraction.
-    """
-    by_id: dict[str, Extraction] = {}
-    try:
-        items = list(found)
-    except TypeError as error:
-        raise ExtractionError(
-            f"the extractor returned {type(found).__name__}; return one Extraction per passage"
-        ) from error
-    for item in items:
-        if not isinstance(item, Extraction):
-            raise ExtractionError(
-                f"the extractor returned a {type(item).__name__}; return one Extraction per passage"
-            )
-        if isinstance(item.passage_id, str):
-            by_id[item.passage_id] = item
-    missing = "the extractor returned nothing for this passage"
-    return [
-        _checked(by_id.get(passage.id, Extraction(passage.id, error=missing)))
-        for passage in passages
-    ]
-
-
-def _checked(extraction: Extraction) -> Extraction:
-    try:
-        return _sorted_out(extraction)
-    except TypeError:
-        return Extraction(
-            extraction.passage_id, error="Extraction.triples and dropped must be sequences"
-        )
-
-
-def _sorted_out(extraction: Extraction) -> Extraction:
-    triples: list[Triple] = []
-    dropped = list(extraction.dropped)
-    for triple in extraction.triples:
-        required = (getattr(triple, name, None) for name in ("subject", "predicate", "object"))
-        optional = (getattr(triple, name, None) for name in ("valid_from", "valid_to", "speaker"))
-        if not isinstance(triple, Triple) or not all(isinstance(part, str) for part in required):
-            dropped.append(f"not a triple of strings: {str(triple)[:200]}")
-        elif not all(part is None or isinstance(part, str) for part in optional):
-            dropped.append(f"a date or speaker is no string: {str(triple)[:200]}")
-        elif not isinstance(triple.polarity, bool):
-            dropped.append(f"its polarity is neither True nor False: {str(triple)[:200]}")
-        else:
-            triples.append(_cleaned(triple))
-    return Extraction(
-        extraction.passage_id,
-        tuple(triples),
-        error=None if extraction.error is None else _reason(extraction.error),
-        is_retryable=bool(extraction.is_retryable),
-        dropped=tuple(map(_reason, dropped)),
-    )
-
-
-def _reason(value: object) -> str:
-    return clean_text(str(value))[:MAX_CHARS]
-
-
-def _cleaned(triple: Triple) -> Triple:
-    return Triple(
-        subject=clean_text(triple.subject),
-        predicate=clean_text(triple.predicate),
-        object=clean_text(triple.object),
-        polarity=triple.polarity,
-        valid_from=clean_text(triple.valid_from) if triple.valid_from else None,
-        valid_to=clean_text(triple.valid_to) if triple.valid_to else None,
-        speaker=clean_text(triple.speaker) if triple.speaker else None,
-    )
 
 
 def _now() -> datetime:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import socket
-import time
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, timezone
-from os import getpid
 from typing import Any
 
-from graphmem.store import Store
+from graphmem.store import Store, new_owner
 from graphmem.testing import HashEmbedder, ScriptedExtractor
 from graphmem.types import Extractor, Message, Passage, Scope, Triple
 
 ANA = Scope("ana")
 NOW = datetime(2025, 3, 1, 12, tzinfo=timezone.utc)
-OWNER = f"{socket.gethostname()}:{getpid()}:{time.time_ns()}"
+OWNER = new_owner()
 EMBEDDER = HashEmbedder(dims=16)
 
 

@@ -49,8 +49,6 @@ ENGINES = {
     "openai": ["graphmem.extractors.openai"],
     "llama_index": [
         "graphmem.block",
-        "graphmem.chat",
-        "graphmem.tools",
         "graphmem.embedding",
         "graphmem.extractors.llm",
         "graphmem.demo",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from graphmem.background import start, wait
+from graphmem.block.background import start, wait
 
 ROOT = Path(__file__).parent.parent
 
@@ -96,7 +96,7 @@ async def test_the_call_sees_the_callers_context():
     ids=["end", "after the end", "fork"],
 )
 def test_at_the_edges_of_a_process(code: str, printed: str):
-    head = "import atexit, os, time\nfrom graphmem.background import start\n"
+    head = "import atexit, os, time\nfrom graphmem.block.background import start\n"
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", head + code],
         cwd=ROOT,

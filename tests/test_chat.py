@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.llms import ChatMessage, MessageRole
 
-from graphmem.chat import as_message, newest_turn, own_copy, sorted_out
-from graphmem.turns import Turn
+from graphmem.block.chat import as_message, newest_turn, own_copy, sorted_out
+from graphmem.block.turns import Turn
 
 ROLES = st.sampled_from(list(MessageRole))
 MESSAGES = st.lists(

@@ -70,7 +70,9 @@ def test_top_k_and_session_narrow_a_recall(store, capsys):
 
 
 def test_nothing_found_is_exit_code_1(store, capsys):
-    assert cli.main(["recall", QUESTION, "--uri", store, "--scope", "nobody"]) == 1
+    asked = ["recall", QUESTION, "--uri", store, "--scope", "Nell"]
+    assert cli.main([*asked, "--session", "another"]) == 1
+    assert cli.main(asked) == 0
     assert "empty route" in capsys.readouterr().out
 
 
@@ -224,3 +226,17 @@ def test_bench_put_reports_a_flush_beside_a_plain_fsync(tmp_path):
     assert (figures["flushes"], figures["messages"]) == (3, 40)
     assert 0 < figures["put_ms"]["p50"] <= figures["put_ms"]["p95"]
     assert 0 < figures["fsync_ms"]["p50"] <= figures["fsync_ms"]["p95"]
+
+
+@pytest.mark.parametrize("command", [["recall", QUESTION], ["stats"]])
+def test_a_mistyped_scope_is_an_error_that_names_the_known_ones(command, store, capsys):
+    assert cli.main([*command, "--uri", store, "--scope", "nell"]) == 2
+    assert "only of: Nell, Zoe" in capsys.readouterr().err
+    assert cli.main([*command, "--uri", store, "--scope", "Nell"]) == 0
+
+
+def test_bench_says_before_it_starts_that_its_figures_have_no_place(tmp_path, capsys):
+    missing = tmp_path / "nowhere" / "out.json"
+    for command in (["put"], ["recall", "--data", "x.json"]):
+        assert cli.main(["bench", *command, "--json", str(missing)]) == 2
+        assert "nowhere" in capsys.readouterr().err

@@ -7,6 +7,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from graphmem import GraphMemory, GraphMemoryBlock, demo
+from graphmem.errors import InvalidInput
 from graphmem.extractors.rules import RulesExtractor
 from graphmem.testing import HashEmbedder, ScriptedExtractor
 
@@ -171,3 +172,14 @@ def test_a_temporary_store_is_gone_afterwards(tmp_path, monkeypatch):
     assert "kept in a temporary file" in text
     assert "Facts are read by the model scripted/1" in text
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_demo_does_not_mix_into_other_memories_of_that_name(tmp_path):
+    path = tmp_path / "mine.db"
+    with GraphMemory.open(path, embed_model=HashEmbedder(), extractor=ScriptedExtractor()) as mine:
+        mine.remember("my own words", scope=CONVERSATION.user)
+        mine.drain(20)
+    with pytest.raises(InvalidInput, match="other memories"):
+        played(uri=str(path), embed_model=HashEmbedder(), extractor=ScriptedExtractor())
+    with GraphMemory.open(path, embed_model=HashEmbedder(), extractor=ScriptedExtractor()) as mine:
+        assert [each.text for each in mine.passages(CONVERSATION.user)] == ["my own words"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from builders import NOON, batches, open_memory, stated, story
-from graphmem import GraphMemory, Message, Scope, demo
+from graphmem import GraphMemory, Message, RecallSettings, Scope, demo
 from graphmem.errors import (
     EmbedderMismatch,
     GraphMemError,
@@ -459,3 +459,18 @@ def test_the_offline_rules_never_saw_what_is_forgotten(tmp_path: Path) -> None:
         assert everything(memory) == everything(twin) != before
         for query in RULES_QUESTIONS:
             assert ranking(memory, query) == ranking(twin, query)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"damping": 3}, {"steps": 0}, {"seed_k": "4"}, {"bm25_k1": float("nan")}]
+)
+def test_a_constant_out_of_range_is_named(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=next(iter(wrong))):
+        RecallSettings(**wrong)
+
+
+def test_stats_without_a_scope_are_the_memorys_own(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db", scope="ann") as memory:
+        memory.remember("Maja moved to Oslo")
+        memory.remember(["Rui moved to Ghent", "Bea moved to Brno"], scope="ben")
+        assert (memory.stats().passages, memory.stats("ben").passages) == (1, 2)

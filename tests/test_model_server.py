@@ -336,9 +336,14 @@ class RealServer:
 
 
 def patient(server: RealServer) -> NotingExtractor:
-    """For a small machine: batches that fit a context of 8,192 tokens with their reply."""
+    """For a small model: batches that fit a context of 8,192 tokens with their reply.
+
+    Now and then it repeats itself until it is stopped: sooner than by default.
+    """
     faulthandler.cancel_dump_traceback_later()  # nothing hangs: a model takes its time
-    return NotingExtractor(server.base_url, timeout=_PATIENCE, retries=1, batch_tokens=500)
+    return NotingExtractor(
+        server.base_url, timeout=_PATIENCE, retries=1, batch_tokens=500, max_output_tokens=3_000
+    )
 
 
 @pytest.mark.llm

@@ -102,7 +102,7 @@ ROUTES = [
         "dense",
         "only 10% of the passages",
     ),
-    ("seeds", FILMS, QUESTION, HashEmbedder(), "graph", "seed the walk"),
+    ("seeds", FILMS, QUESTION, HashEmbedder(), "graph", "seeded by facts: "),
 ]
 
 

@@ -6,8 +6,9 @@ import time
 import pytest
 
 from builders import until
+from graphmem.block.batches import Batch
+from graphmem.block.spill import Spill
 from graphmem.errors import StoreFull
-from graphmem.spill import Batch, Spill
 from graphmem.types import Message, Receipt, Scope
 
 ANA = Scope("ana")

@@ -248,8 +248,9 @@ def public_path():
 
 
 # Permissions do not bind the superuser: become somebody else once everything is imported.
-READ_ONLY = """
+AS_SOMEBODY_ELSE = """
 import os, sys
+from pathlib import Path
 sys.path[:0] = {path!r}
 from store_parts import *
 from graphmem.errors import StoreReadOnly
@@ -260,6 +261,11 @@ warm.close()
 if os.geteuid() == 0:
     os.setgid(65534)
     os.setuid(65534)
+"""
+
+READ_ONLY = (
+    AS_SOMEBODY_ELSE
+    + """
 store = Store.open({file!r})
 assert len(store.passages(ANA)) == 3, store.passages(ANA)
 try:
@@ -268,6 +274,7 @@ except StoreReadOnly as error:
     print("refused:", error)
 store.close()
 """
+)
 
 
 @pytest.mark.parametrize("which", ["file", "folder"])
@@ -418,19 +425,9 @@ def _bytes(folder: Path) -> bytes:
     return b"".join(one.read_bytes() for one in sorted(folder.glob("m.db*")))
 
 
-MENDED = """
-import os, sys
-from pathlib import Path
-sys.path[:0] = {path!r}
-from store_parts import *
-from graphmem.errors import StoreReadOnly
-warm = Store.open(":memory:")
-put(warm, said("words"))
-assert len(warm.passages(ANA)) == 1
-warm.close()
-if os.geteuid() == 0:
-    os.setgid(65534)
-    os.setuid(65534)
+MENDED = (
+    AS_SOMEBODY_ELSE
+    + """
 file = Path({file!r})
 store = Store.open(file)
 assert len(store.passages(ANA)) == 3
@@ -443,6 +440,7 @@ except StoreReadOnly:
     print("taken:", len(store.passages(ANA)))
 store.close()
 """
+)
 
 
 @pytest.mark.parametrize("which", ["file", "folder"])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem import turns as turns_module
-from graphmem.turns import Turn, Turns
+from graphmem.block import turns as turns_module
+from graphmem.block.turns import Turn, Turns
 
 
 def ask(turns: Turns, query: str, index: int, *, answered: bool = False, key: str = "s"):

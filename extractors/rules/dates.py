@@ -11,11 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from graphmem.times import MONTHS
+
 __all__ = ["Day", "Mention", "find"]
 
-_MONTHS = (
-    "january february march april may june july august september october november december".split()
-)
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _NUMBERS = dict(
     zip(
@@ -36,7 +35,7 @@ class Day:
 
     def __str__(self) -> str:
         """As people write it: ``22 April 2025``, ``April 2025``, ``2025``."""
-        month = _MONTHS[self.month - 1].capitalize() if self.month else ""
+        month = MONTHS[self.month - 1].capitalize() if self.month else ""
         return " ".join(part for part in (str(self.day or ""), month, str(self.year)) if part)
 
     @property
@@ -91,7 +90,7 @@ def _checked(year: int, month: int, day: int) -> Day:
 
 
 def _month(name: str) -> int:
-    return next(at for at, month in enumerate(_MONTHS, 1) if month.startswith(name.lower()[:3]))
+    return next(at for at, month in enumerate(MONTHS, 1) if month.startswith(name.lower()[:3]))
 
 
 def _number(word: str) -> int:
@@ -210,7 +209,7 @@ def _day_of_month(match: re.Match[str], said: date | None, is_past: bool) -> Day
     return _checked(year, month, day)
 
 
-_M = r"(?P<month>" + "|".join(f"{name}|{name[:3]}\\b\\.?" for name in _MONTHS if name != "may")
+_M = r"(?P<month>" + "|".join(f"{name}|{name[:3]}\\b\\.?" for name in MONTHS if name != "may")
 _M = _M + r"|sept\.?|may)"
 _D = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _Y = r"(?P<year>1[0-9]\d\d|20\d\d)"
@@ -239,7 +238,7 @@ _PATTERNS = (
     _pattern(rf"{_WHICH}(?P<weekday>{'|'.join(_WEEKDAYS)})", _weekday),
     _pattern(r"(?P<which>last|next|this)\s+(?P<unit>month|year)", _relative_span),
     _pattern(
-        rf"{_WHICH}(?P<month>{'|'.join(name for name in _MONTHS if name not in ('may', 'march'))}"
+        rf"{_WHICH}(?P<month>{'|'.join(name for name in MONTHS if name not in ('may', 'march'))}"
         r"|(?:(?<=in\s)|(?<=since\s)|(?<=until\s)|(?<=till\s)|(?<=by\s)|(?<=of\s)|(?<=last\s)"
         r"|(?<=next\s))(?:may|march))",
         _month_alone,

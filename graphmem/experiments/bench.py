@@ -14,7 +14,7 @@ from rich.table import Table
 from graphmem import embedding
 from graphmem.experiments.cache import CachedEmbedder
 from graphmem.experiments.datasets import DataSet, load_dataset
-from graphmem.experiments.files import write_json
+from graphmem.experiments.files import must_have_folder, write_json
 from graphmem.experiments.metrics import Score, mean_scores, percentiles, score
 from graphmem.experiments.systems import System, open_system
 from graphmem.progress import progress_bar
@@ -56,6 +56,7 @@ def bench_recall(
     Raises:
         NotFound, InvalidInput: a wrong file or name; nothing has run then.
     """
+    must_have_folder(json_path)
     sets = [load_dataset(path) for path in data]
     embedder = embedding.resolve(embed_model)
     if cache is not None:

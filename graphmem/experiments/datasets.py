@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from graphmem.errors import InvalidInput, NotFound
+from graphmem.times import moment
 from graphmem.types import Message, Role, Scope, Triple
 
 __all__ = ["DataSet", "Question", "Record", "load_dataset"]
@@ -232,7 +233,7 @@ def _texts(value: Any) -> list[str]:
 
 def _time(value: Any) -> datetime:
     try:
-        time = datetime.fromisoformat(_text(value).replace("Z", "+00:00"))
+        time = moment(_text(value))
     except ValueError as error:
         raise ValueError(f"must be a time in ISO 8601, not {value!r}") from error
     if time.tzinfo is None:

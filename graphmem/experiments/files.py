@@ -9,7 +9,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["replacing", "write_json"]
+from graphmem.errors import NotFound
+
+__all__ = ["must_have_folder", "replacing", "write_json"]
+
+
+def must_have_folder(path: str | Path | None) -> None:
+    """Check before long work that its results can be written.
+
+    Raises:
+        NotFound: the folder does not exist.
+    """
+    if path is not None and not Path(path).resolve().parent.is_dir():
+        raise NotFound(f"there is no folder {str(Path(path).parent)!r} to write to: make it first")
 
 
 @contextmanager

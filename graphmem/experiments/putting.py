@@ -17,7 +17,7 @@ from rich.table import Table
 
 from graphmem import __version__
 from graphmem.errors import InvalidInput
-from graphmem.experiments.files import write_json
+from graphmem.experiments.files import must_have_folder, write_json
 from graphmem.experiments.metrics import percentiles
 from graphmem.progress import progress_bar
 from graphmem.testing import HashEmbedder, ScriptedExtractor
@@ -53,6 +53,7 @@ def bench_put(
     Raises:
         InvalidInput: a count below 1.
     """
+    must_have_folder(json_path)
     if min(flushes, messages, words) < 1:
         raise InvalidInput("flushes, messages and words must each be at least 1")
     with tempfile.TemporaryDirectory(prefix="graphmem-bench-") as folder:

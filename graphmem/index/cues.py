@@ -14,7 +14,7 @@ import numpy as np
 
 from graphmem.index.lists import Floats
 from graphmem.times import MONTHS
-from graphmem.words import words
+from graphmem.words import is_question, words
 
 __all__ = ["Manner", "QuestionCues", "closeness", "manner", "read_question"]
 
@@ -91,7 +91,7 @@ def manner(text: str, text_words: Sequence[str]) -> Manner:
     """How a message is said, from its text and words."""
     return Manner(
         is_personal=any(word.partition("'")[0] in _FIRST_PERSON for word in text_words),
-        is_question=text.rstrip(" \"'”’)").endswith(("?", "？", "؟")),
+        is_question=is_question(text),
         tells_time=any(word in _TIME_WORDS or word[0].isdecimal() for word in text_words),
     )
 

@@ -187,7 +187,7 @@ def _find(
             alike=settings.later_alike,
             as_good=settings.later_as_good,
         )
-    reason = f"{len(seeds.facts)} facts and {len(seeds.named)} names seed the walk"
+    reason = f"seeded by facts: {len(seeds.facts)}, by names in the question: {len(seeds.named)}"
     return Found("graph", reason, ranking[eligible[ranking]], scores, seeds)
 
 

@@ -2,12 +2,13 @@
 
 SQLAlchemy Core on SQLite. ``Store`` is the door; behind it ``schema`` has the tables, ``sqlite``
 the engine and its transactions, ``files`` the database file, ``arrival`` what a put does,
-``extraction`` and ``belief`` how triples become facts, ``queue`` what waits to be done,
-``forgetting`` how things go, ``reading`` what comes out.
+``extraction`` and ``belief`` how triples become facts, ``queue`` what waits to be done, ``owner``
+who does it, ``forgetting`` how things go, ``reading`` what comes out, ``translation`` errors.
 """
 
+from graphmem.store.owner import new_owner
 from graphmem.store.queue import Claim, Work
 from graphmem.store.records import LogEntry, StoredMessage
 from graphmem.store.store import Store
 
-__all__ = ["Claim", "LogEntry", "Store", "StoredMessage", "Work"]
+__all__ = ["Claim", "LogEntry", "Store", "StoredMessage", "Work", "new_owner"]

@@ -7,10 +7,6 @@ That makes the work exactly-once in effect, whoever dies or comes late.
 
 from __future__ import annotations
 
-import os
-import socket
-import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -19,6 +15,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, Row, and_, func, or_, select, update
 
 from graphmem.store.order import before
+from graphmem.store.owner import is_dead
 from graphmem.store.records import facts_by_id, select_passages, to_passage
 from graphmem.store.schema import chunks, entity, mine, passage, pending
 from graphmem.store.sqlite import Database, insert_if_absent
@@ -55,9 +52,6 @@ FIRST_RETRY = timedelta(seconds=2)
 LAST_RETRY = timedelta(hours=1)
 # What failed for a reason that time alone does not mend (a refused key) is looked at daily.
 HOPELESS_RETRY = timedelta(days=1)
-
-_STARTED = time.time()
-_CLOCK_SLACK_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +322,7 @@ def _dead_owners(connection: Connection) -> list[str]:
     owners = connection.execute(
         select(pending.c.owner).where(pending.c.owner.is_not(None)).distinct()
     ).scalars()
-    return [owner for owner in owners if _is_dead(owner)]
+    return [owner for owner in owners if is_dead(owner)]
 
 
 def _release_dead(connection: Connection) -> None:
@@ -336,29 +330,3 @@ def _release_dead(connection: Connection) -> None:
         connection.execute(
             update(pending).where(pending.c.owner == owner).values(owner=None, lease_until=None)
         )
-
-
-def _is_dead(owner: str) -> bool:
-    """Whether an owner "host:pid:nanoseconds" was a process of this host that is gone.
-
-    An owner of this process's number but older than it was another one: in a container that starts
-    again, every process has the number of its forerunner.
-    """
-    try:
-        host, pid, born = owner.split(":")[:3]
-        number, since = int(pid), int(born) / 1e9
-    except ValueError:
-        return False
-    if host != socket.gethostname():
-        return False
-    if number == os.getpid():
-        return since < _STARTED - _CLOCK_SLACK_SECONDS
-    if sys.platform == "win32":  # where asking would end it
-        return False
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False

@@ -22,7 +22,7 @@ from graphmem.store.schema import (
     occurrence,
     passage,
 )
-from graphmem.types import Fact, Message, Passage, Role, Scope, Triple
+from graphmem.types import Fact, Message, Passage, Role, Scope
 
 __all__ = [
     "OF_MESSAGE",
@@ -35,7 +35,6 @@ __all__ = [
     "stated",
     "to_fact",
     "to_passage",
-    "triple_of",
 ]
 
 _EPOCH = datetime(1970, 1, 1)
@@ -189,19 +188,6 @@ def stated(
         for row in rows:
             found[row.fact_id].append(_to_evidence(row))
     return found
-
-
-def triple_of(row: Row[Any]) -> Triple:
-    """The triple that an evidence row was."""
-    return Triple(
-        row.subject,
-        row.predicate,
-        row.object,
-        polarity=row.polarity,
-        valid_from=row.valid_from,
-        valid_to=row.valid_to,
-        speaker=row.speaker or None,
-    )
 
 
 def _select_evidence(scope: Scope, fact_ids: Collection[str]) -> Select[Any]:

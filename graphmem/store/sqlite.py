@@ -22,9 +22,9 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from graphmem.errors import StoreBusy, StoreError, StoreReadOnly
 from graphmem.store import files, migrations
-from graphmem.store.faults import translated
 from graphmem.store.location import Location
 from graphmem.store.schema import SCHEMA_VERSION, meta
+from graphmem.store.translation import translated
 
 __all__ = ["Database", "insert_if_absent", "owe_erasure"]
 

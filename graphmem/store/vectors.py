@@ -32,9 +32,10 @@ def check_model(connection: Connection, name: str, dims: int | None) -> None:
         return
     given = (clean_text(name), stored[1] if dims is None else dims)
     if given != stored and not _is_empty(connection):
+        size = "" if dims is None else f" ({dims} dimensions)"
         raise EmbedderMismatch(
             f"the store's vectors were made by {stored[0]!r} ({stored[1]} dimensions), not by "
-            f"{name!r} ({given[1]}): open it with the model {stored[0]!r}, or start a new store",
+            f"{name!r}{size}: open it with the model {stored[0]!r}, or start a new store",
             stored=stored,
             given=given,
         )

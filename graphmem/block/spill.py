@@ -13,12 +13,12 @@ import logging
 import threading
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from graphmem.block.batches import Batch
 from graphmem.errors import StoreError
-from graphmem.types import Message, Receipt, Scope
+from graphmem.types import Receipt, Scope
 
-__all__ = ["Batch", "Spill"]
+__all__ = ["Spill"]
 
 logger = logging.getLogger("graphmem")
 
@@ -26,26 +26,6 @@ MAX_MESSAGES = 10_000
 MAX_CHARS = 20_000_000
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Messages of one session that are written together.
-
-    Attributes:
-        scope: whose memory they belong to.
-        session: the conversation; ``""`` where none was named.
-        messages: in the order in which they were said.
-    """
-
-    scope: Scope
-    session: str
-    messages: tuple[Message, ...]
-
-    @property
-    def chars(self) -> int:
-        """Length of its texts together."""
-        return sum(len(message.text) for message in self.messages)
 
 
 class Spill:

@@ -8,84 +8,35 @@ one recall per user message, and lets no fault reach the agent.
 from __future__ import annotations
 
 import functools
-import logging
 import os
-import pickle
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, field_validator
-from llama_index.core.instrumentation.events import BaseEvent
 from llama_index.core.llms import LLM, ChatMessage
 from llama_index.core.memory import BaseMemoryBlock, Memory
 from llama_index.core.utils import get_tokenizer
-from llama_index_instrumentation import get_dispatcher
 from typing_extensions import Self
 
-from graphmem import context, passages
-from graphmem.background import start, wait
-from graphmem.chat import as_chat, as_message, newest_turn, own_copy, sorted_out
+from graphmem import context
+from graphmem.block.background import start, wait
+from graphmem.block.batches import Batch, by_session, together
+from graphmem.block.chat import as_chat, newest_turn, own_copy, sorted_out
+from graphmem.block.events import announce_fault, announce_recall, announce_write
+from graphmem.block.services import Services
+from graphmem.block.spill import Spill
+from graphmem.block.turns import Occurrence, Turns
 from graphmem.errors import InvalidInput, NotFound
-from graphmem.faults import Fault, FaultKind, Faults, described
+from graphmem.faults import FaultKind, Faults
 from graphmem.memory import DEFAULT_SCOPE, MAX_TOP_K, GraphMemory, check_target
 from graphmem.settings import RecallSettings
-from graphmem.spill import Batch, Spill
-from graphmem.turns import Occurrence, Turns
-from graphmem.types import Embedder, Extractor, Message, Recall, Receipt, Role, Scope, Stats
+from graphmem.types import Embedder, Extractor, Recall, Receipt, Role, Scope, Stats
 
-__all__ = ["FaultEvent", "GraphMemoryBlock", "IngestEvent", "RecallEvent"]
-
-logger = logging.getLogger("graphmem")
-dispatcher = get_dispatcher(__name__)
-
-
-class RecallEvent(BaseEvent):
-    """A block recalled. The host's further calls in the same turn make no event."""
-
-    scope: str = Field(description="Whose memory was asked.")
-    session: str = Field(description="The session that asked; empty where none was named.")
-    query: str = Field(description="Text of the user message.")
-    route: str = Field(description="How passages were found: graph, dense, lexical or empty.")
-    passages: list[str] = Field(description="Ids of the recalled passages, best first.")
-    milliseconds: float = Field(description="Time of the recall, embedding included.")
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Name of the event."""
-        return "GraphMemoryRecallEvent"
-
-
-class IngestEvent(BaseEvent):
-    """A block stored messages, or let them wait."""
-
-    scope: str = Field(description="Whose memory was written.")
-    session: str = Field(description="The session of the messages; empty where none was named.")
-    stored: int = Field(description="Passages that are new.")
-    merged: int = Field(description="Passages that were known.")
-    dropped: int = Field(description="Messages that are no memory.")
-    deferred: int = Field(description="Messages that wait in memory because the store refused.")
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Name of the event."""
-        return "GraphMemoryIngestEvent"
-
-
-class FaultEvent(BaseEvent):
-    """Something went wrong and was survived."""
-
-    kind: str = Field(description="The stage: input, recall, storage, extraction or embedding.")
-    error: str = Field(description="Type and message of the exception.")
-    consequence: str = Field(description="What it means, as a sentence.")
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Name of the event."""
-        return "GraphMemoryFaultEvent"
+__all__ = ["GraphMemoryBlock"]
 
 
 class GraphMemoryBlock(BaseMemoryBlock[str]):
@@ -191,7 +142,7 @@ class GraphMemoryBlock(BaseMemoryBlock[str]):
         default_factory=RecallSettings, frozen=True, description="The constants of recall."
     )
 
-    _given: _Given = PrivateAttr()
+    _given: Services = PrivateAttr()
     _live: _Live = PrivateAttr()
 
     def __init__(
@@ -204,7 +155,7 @@ class GraphMemoryBlock(BaseMemoryBlock[str]):
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        self._given = _Given(embed_model, llm, extractor, tokenizer_fn)
+        self._given = Services(embed_model, llm, extractor, tokenizer_fn)
         self._live = self._dormant()
         self._open()
 
@@ -494,7 +445,7 @@ class GraphMemoryBlock(BaseMemoryBlock[str]):
         """Everything of a block that lives in this process only, before the store is open."""
         spill = Spill(self._write, functools.partial(self._record, "storage"))
         faults = Faults()
-        faults.listen(_announce_fault)
+        faults.listen(announce_fault)
         return _Live(spill, faults)
 
     def _open(self) -> GraphMemory:
@@ -511,7 +462,7 @@ class GraphMemoryBlock(BaseMemoryBlock[str]):
                     settings=self.settings,
                     workers=self.workers,
                 )
-                live.memory.faults.listen(_announce_fault)
+                live.memory.faults.listen(announce_fault)
             return live.memory
 
     def _record(self, kind: FaultKind, error: BaseException, consequence: str) -> None:
@@ -543,16 +494,7 @@ class GraphMemoryBlock(BaseMemoryBlock[str]):
             top_k=self.top_k,
             session=session if self.current_session_only else None,
         )
-        dispatcher.event(
-            RecallEvent(
-                scope=str(self._owner),
-                session=session,
-                query=query,
-                route=found.route,
-                passages=[ranked.passage.id for ranked in found],
-                milliseconds=found.timings.get("total", 0.0),
-            )
-        )
+        announce_recall(found, session)
         return context.render(
             found, token_budget=self.token_budget, count_tokens=self._count_tokens
         )
@@ -560,32 +502,17 @@ class GraphMemoryBlock(BaseMemoryBlock[str]):
     def _batches(
         self, messages: Iterable[ChatMessage], session_id: str | None
     ) -> tuple[list[Batch], list[Exception]]:
-        """The messages by session, and what was wrong with some of them.
-
-        The engine refuses a whole call for one bad message: those are left out here.
-        """
-        by_session: dict[str, list[Message]] = {}
-        problems: list[Exception] = []
-        doubts: list[str] = []
+        """The messages by session, and what was wrong with some of them: recorded, not raised."""
         names: dict[Role, str | None] = {"user": self.user_name, "assistant": self.assistant_name}
-        for chat in messages:
-            try:
-                message, doubt = as_message(chat, names)
-                passages.admit(message, self.scope)
-            except Exception as error:
-                self._record("input", error, "a message is left out")
-                problems.append(error)
-                continue
-            session = session_id or (chat.additional_kwargs or {}).get("session_id")
-            by_session.setdefault(self._key(session)[1], []).append(message)
-            if doubt:
-                doubts.append(doubt)
-        if doubts:
-            problems.append(InvalidInput(doubts[0]))
-            consequence = f"the time of {len(doubts)} messages counts as unknown"
+        found = by_session(messages, self._owner, session_id, names)
+        problems = list(found.refusals)
+        for error in found.refusals:
+            self._record("input", error, "a message is left out")
+        if found.doubts:
+            problems.append(InvalidInput(found.doubts[0]))
+            consequence = f"the time of {len(found.doubts)} messages counts as unknown"
             self._record("input", problems[-1], consequence)
-        batches = [Batch(self._owner, name, tuple(told)) for name, told in by_session.items()]
-        return batches, problems
+        return found.batches, problems
 
     def _store_all(self, batches: Sequence[Batch], problems: Sequence[Exception]) -> Receipt:
         """Write batches. The first error is raised after the last batch: no words wait for it."""
@@ -598,7 +525,7 @@ class GraphMemoryBlock(BaseMemoryBlock[str]):
                 errors.append(error)
         if errors:
             raise errors[0]
-        return _together(self._owner, receipts)
+        return together(self._owner, receipts)
 
     def _store(self, batch: Batch) -> Receipt:
         """Write a batch, behind whatever waits in the spill; spill it if the store refuses."""
@@ -613,38 +540,13 @@ class GraphMemoryBlock(BaseMemoryBlock[str]):
             raise error
         waits = f"{len(batch.messages)} messages wait in memory ({type(error).__name__})"
         receipt = Receipt(batch.scope, deferred=(waits,))
-        _announce_write(batch, receipt)
+        announce_write(batch, receipt)
         return receipt
 
     def _write(self, batch: Batch) -> Receipt:
         receipt = self.memory.remember(batch.messages, scope=batch.scope, session=batch.session)
-        _announce_write(batch, receipt)
+        announce_write(batch, receipt)
         return receipt
-
-
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """What only the constructor takes: objects, not values."""
-
-    embed_model: Embedder | BaseEmbedding | str | None = None
-    llm: LLM | None = None
-    extractor: Extractor | None = None
-    tokenizer_fn: Callable[[str], Sequence[Any]] | None = None
-
-    def picklable(self) -> _Given:
-        """The same, without what cannot be pickled."""
-        kept: dict[str, Any] = {}
-        for one in fields(self):
-            value = getattr(self, one.name)
-            try:
-                pickle.dumps(value)
-            except Exception as error:
-                logger.warning(
-                    "%s cannot be pickled (%s): the copy will use the default", one.name, error
-                )
-            else:
-                kept[one.name] = value
-        return _Given(**kept)
 
 
 class _Live:
@@ -657,34 +559,3 @@ class _Live:
         self.turns = Turns()
         self.lock = threading.Lock()
         self.memory: GraphMemory | None = None
-
-
-def _announce_write(batch: Batch, receipt: Receipt) -> None:
-    dispatcher.event(
-        IngestEvent(
-            scope=str(batch.scope),
-            session=batch.session,
-            stored=len(receipt.stored),
-            merged=len(receipt.merged),
-            dropped=len(receipt.dropped),
-            deferred=len(batch.messages) if receipt.deferred else 0,
-        )
-    )
-
-
-def _announce_fault(fault: Fault) -> None:
-    error = described(fault.error)
-    dispatcher.event(FaultEvent(kind=fault.kind, error=error, consequence=fault.consequence))
-
-
-def _together(scope: Scope, receipts: Sequence[Receipt]) -> Receipt:
-    """One receipt for several batches."""
-    if len(receipts) == 1:
-        return receipts[0]
-    return Receipt(
-        scope,
-        stored=tuple(one for receipt in receipts for one in receipt.stored),
-        merged=tuple(one for receipt in receipts for one in receipt.merged),
-        dropped=tuple(one for receipt in receipts for one in receipt.dropped),
-        deferred=tuple(one for receipt in receipts for one in receipt.deferred),
-    )

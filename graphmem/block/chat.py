@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime, timezone
 
 from llama_index.core.llms import ChatMessage, MessageRole, TextBlock
 
+from graphmem.block.turns import Turn
 from graphmem.errors import InvalidInput
-from graphmem.turns import Turn
+from graphmem.times import moment
 from graphmem.types import Message, Role
 
 __all__ = ["as_chat", "as_message", "newest_turn", "own_copy", "sorted_out", "text_of"]
@@ -120,8 +120,7 @@ def _said_at(value: object) -> tuple[datetime | None, str]:
         if isinstance(value, datetime):
             said_at = value
         elif isinstance(value, str):
-            # Python 3.10 does not read the Z.
-            said_at = datetime.fromisoformat(re.sub(r"[Zz]$", "+00:00", value.strip()))
+            said_at = moment(value.strip())
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             said_at = datetime.fromtimestamp(value, timezone.utc)
     if said_at is None:

@@ -1,5 +1,6 @@
 import dataclasses
 import gc
+import json
 import re
 from pathlib import Path
 
@@ -7,8 +8,10 @@ import pytest
 
 from graphmem import GraphMemoryBlock, RecallSettings
 
+RESULTS = Path(__file__).parent / "results"
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MEASURED = re.compile(r"^\| (\w+) \| (graphmem|hybrid|dense|bm25) \| (.*) \|$", re.MULTILINE)
 ROW = re.compile(r"^\| `(\w+)\.(\w+)` \| `([^`]+)` \|", re.MULTILINE)
 
 
@@ -38,7 +41,7 @@ def test_the_two_commands_are_there_and_the_page_is_short():
     commands = [text.strip() for language, text in FENCE.findall(README) if language == "console"]
     assert "python -m pip install '.[local]' && graphmem demo" in commands
     assert "python -m pip install '.[dev]' && pytest" in commands
-    assert len(README.splitlines()) <= 170
+    assert len(README.splitlines()) <= 180
 
 
 def test_the_settings_table_tells_the_real_defaults():
@@ -52,6 +55,25 @@ def default_of(owner, name):
     if owner == "RecallSettings":
         return {field.name: field.default for field in dataclasses.fields(RecallSettings)}[name]
     return GraphMemoryBlock.model_fields[name].get_default()
+
+
+def test_the_measured_figures_are_the_committed_ones():
+    """The table of recall, and the times below it, against the files that the commands wrote."""
+    results = json.loads((RESULTS / "recall.json").read_text(encoding="utf-8"))["results"]
+    rows = MEASURED.findall(README)
+    assert len(rows) == len(results) == 12
+    for (data, system, figures), result in zip(rows, results, strict=True):
+        assert (f"{data}.json.gz", system) == (result["data"], result["system"])
+        shares = ("recall@2", "recall@5", "recall@10", "all@5", "mrr")
+        shown = [f"{100 * result[share]:.1f}" for share in shares]
+        assert [figure.strip() for figure in figures.split("|")] == shown
+    slowest = max(result["p95_ms"] for result in results if result["system"] == "graphmem")
+    put = json.loads((RESULTS / "put.json").read_text(encoding="utf-8"))
+    assert f"95 % of recalls take at most {slowest:.1f} ms" in README
+    times = (put["put_ms"]["p50"], put["put_ms"]["p95"], put["fsync_ms"]["p50"])
+    assert (
+        "median {:.1f} ms, 95 % at most {:.1f} ms (a plain fsync {:.1f})".format(*times) in README
+    )
 
 
 @pytest.mark.parametrize("command", ["demo", "recall", "stats", "bench"])

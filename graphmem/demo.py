@@ -263,7 +263,7 @@ def _play_and_read(console: Console, conversation: Conversation, block: GraphMem
     # The first recall of a process loads the model and builds the index: no question's own cost.
     block.memory.recall(conversation.user)
     warm = time.perf_counter()
-    waiting = f"; {left} items still wait, and are tried again at the next start" if left else ""
+    waiting = f"; {left} items could not be read or embedded" if left else ""
     say(
         console,
         f"Played in {played - started:.1f} s: {fell_out} messages fell out of the window, "

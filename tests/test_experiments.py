@@ -216,7 +216,9 @@ def test_bench_writes_and_returns_the_figures(chat, documents, tmp_path):
         embed_model=HashEmbedder(),
         console=console,
     )
-    assert json.loads(out.read_text()) == {"results": results}
+    written = json.loads(out.read_text())
+    assert written["results"] == results
+    assert written["machine"]["python"]
     assert [(one["system"], one["data"]) for one in results] == [
         ("graphmem", "chat.json"),
         ("graphmem", "documents.json.gz"),

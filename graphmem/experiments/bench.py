@@ -14,7 +14,7 @@ from rich.table import Table
 from graphmem import embedding
 from graphmem.experiments.cache import CachedEmbedder
 from graphmem.experiments.datasets import DataSet, load_dataset
-from graphmem.experiments.files import must_have_folder, write_json
+from graphmem.experiments.files import machine, must_have_folder, write_json
 from graphmem.experiments.metrics import Score, mean_scores, percentiles, score
 from graphmem.experiments.systems import System, open_system
 from graphmem.progress import progress_bar
@@ -40,7 +40,7 @@ def bench_recall(
     Args:
         data: files in the normal form (see ``datasets``).
         systems: names out of ``SYSTEMS``.
-        json_path: where to write ``{"results": […]}``.
+        json_path: where to write ``{"results": […], "machine": {…}}``.
         embed_model: as in ``GraphMemory.open``; the bundled model where omitted.
         cache: a folder that keeps vectors from one run to the next.
         console: where to show the table; standard output where omitted.
@@ -69,7 +69,7 @@ def bench_recall(
                 results.append(_measure(name, system, dataset))
                 _save(embedder)
     if json_path is not None:
-        write_json(json_path, {"results": results})
+        write_json(json_path, {"results": results, "machine": machine()})
     (console or Console()).print(_table(results))
     return results
 
@@ -114,7 +114,7 @@ def _save(embedder: Embedder) -> None:
 
 
 def _table(results: Sequence[Result]) -> Table:
-    table = Table(title="recall (R) of the gold passages, in percent", box=SIMPLE)
+    table = Table(title="recall (R) of the gold passages, in percent", box=SIMPLE, pad_edge=False)
     for column in ("data", "system"):
         table.add_column(column, overflow="fold")
     shares = ("recall@2", "recall@5", "recall@10", "all@5", "mrr")
@@ -122,7 +122,7 @@ def _table(results: Sequence[Result]) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for result in results:
         table.add_row(
-            result["data"],
+            result["data"].removesuffix(".gz").removesuffix(".json"),
             result["system"],
             *(f"{100 * result[share]:.1f}" if share in result else "" for share in shares),
             *(f"{result[key]:.1f}" if key in result else "" for key in ("p50_ms", "p95_ms")),

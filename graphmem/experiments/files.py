@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
+from graphmem import __version__
 from graphmem.errors import NotFound
 
-__all__ = ["must_have_folder", "replacing", "write_json"]
+__all__ = ["machine", "must_have_folder", "replacing", "write_json"]
+
+
+def machine() -> dict[str, Any]:
+    """What figures were measured on."""
+    libraries = ("numpy", "scipy", "faiss-cpu", "igraph", "SQLAlchemy", "llama-index-core")
+    return {
+        "cpu": platform.machine(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "graphmem": __version__,
+        **{library: version(library) for library in libraries},
+    }
 
 
 def must_have_folder(path: str | Path | None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import platform
 import random
 import tempfile
 import time
@@ -15,9 +14,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from graphmem import __version__
 from graphmem.errors import InvalidInput
-from graphmem.experiments.files import must_have_folder, write_json
+from graphmem.experiments.files import machine, must_have_folder, write_json
 from graphmem.experiments.metrics import percentiles
 from graphmem.progress import progress_bar
 from graphmem.testing import HashEmbedder, ScriptedExtractor
@@ -64,12 +62,7 @@ def bench_put(
         "words": words,
         "put_ms": dict(zip(("p50", "p95"), percentiles(put), strict=True)),
         "fsync_ms": dict(zip(("p50", "p95"), percentiles(fsync), strict=True)),
-        "machine": {
-            "cpu": platform.machine(),
-            "cores": os.cpu_count(),
-            "python": platform.python_version(),
-            "graphmem": __version__,
-        },
+        "machine": machine(),
     }
     if json_path is not None:
         write_json(json_path, result)

@@ -11,7 +11,7 @@ from graphmem import GraphMemoryBlock, RecallSettings
 RESULTS = Path(__file__).parent / "results"
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-MEASURED = re.compile(r"^\| (\w+) \| (graphmem|hybrid|dense|bm25) \| (.*) \|$", re.MULTILINE)
+MEASURED = re.compile(r"^\| (\w+) \| (graphmem|hybrid|dense) \| (.*) \|$", re.MULTILINE)
 ROW = re.compile(r"^\| `(\w+)\.(\w+)` \| `([^`]+)` \|", re.MULTILINE)
 
 
@@ -41,7 +41,7 @@ def test_the_two_commands_are_there_and_the_page_is_short():
     commands = [text.strip() for language, text in FENCE.findall(README) if language == "console"]
     assert "python -m pip install '.[local]' && graphmem demo" in commands
     assert "python -m pip install '.[dev]' && pytest" in commands
-    assert len(README.splitlines()) <= 180
+    assert len(README.splitlines()) <= 190
 
 
 def test_the_settings_table_tells_the_real_defaults():
@@ -60,10 +60,11 @@ def default_of(owner, name):
 def test_the_measured_figures_are_the_committed_ones():
     """The table of recall, and the times below it, against the files that the commands wrote."""
     results = json.loads((RESULTS / "recall.json").read_text(encoding="utf-8"))["results"]
+    by_name = {(result["data"], result["system"]): result for result in results}
     rows = MEASURED.findall(README)
-    assert len(rows) == len(results) == 12
-    for (data, system, figures), result in zip(rows, results, strict=True):
-        assert (f"{data}.json.gz", system) == (result["data"], result["system"])
+    assert len(rows) == 9
+    for data, system, figures in rows:
+        result = by_name[f"{data}.json.gz", system]
         shares = ("recall@2", "recall@5", "recall@10", "all@5", "mrr")
         shown = [f"{100 * result[share]:.1f}" for share in shares]
         assert [figure.strip() for figure in figures.split("|")] == shown

@@ -91,9 +91,13 @@ def _served_model(base_url: str) -> str:
 
 def _recall(options: argparse.Namespace) -> int:
     from graphmem.memory import GraphMemory
+    from graphmem.progress import spinner
 
     _must_hold(options.uri, _scope(options))
-    with GraphMemory.open(options.uri, scope=_scope(options)) as memory:
+    with (
+        spinner("opening and asking"),
+        GraphMemory.open(options.uri, scope=_scope(options)) as memory,
+    ):
         found = memory.recall(options.question, top_k=options.top_k, session=options.session)
     if options.json:
         _print_json(_recall_as_json(found))

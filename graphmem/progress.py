@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["progress_bar"]
+__all__ = ["progress_bar", "spinner"]
 
 
 @contextmanager
@@ -28,3 +28,16 @@ def progress_bar(description: str) -> Iterator[Callable[[int, int], None]]:
             progress.update(task, completed=done, total=total)
 
         yield advance
+
+
+@contextmanager
+def spinner(description: str) -> Iterator[None]:
+    """A moving sign on standard error, where that is a terminal, for work of unknown length."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status(description):
+            yield
+    else:
+        yield

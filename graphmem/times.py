@@ -18,7 +18,7 @@ MONTHS = tuple(
 )
 """English names of the months, in lower case."""
 
-_ZULU = re.compile(r"[Zz]\Z")
+_ZULU = re.compile(r"(?<=\d)[Zz]\Z")
 _CLOCK = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}", re.ASCII)
 _CALENDAR = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?", re.ASCII)
 

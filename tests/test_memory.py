@@ -88,7 +88,7 @@ def test_batching_and_order_of_stamped_messages_change_nothing(tmp_path: Path) -
                 memory.remember(messages, session=session)
                 if attempt % 2 and len(messages) > 10:
                     memory.drain(30)
-            assert memory.drain(60) == 0
+            assert memory.drain(60) == 0, memory.stats()
             outcomes.append((everything(memory), [ranking(memory, q) for q in QUESTIONS]))
     assert len(outcomes[0][0]["facts"]) > 60  # positive control: there is something to agree on
     assert all(outcomes[0][1])
@@ -436,7 +436,7 @@ def test_the_offline_rules_give_the_same_in_any_order_and_batching(tmp_path: Pat
         with rules_memory(tmp_path / f"{attempt}.db") as memory:
             for session, messages in batches(told, random.Random(attempt)):
                 memory.remember(messages, session=session)
-            assert memory.drain(60) == 0
+            assert memory.drain(60) == 0, memory.stats()
             outcomes.append((everything(memory), [ranking(memory, q) for q in RULES_QUESTIONS]))
     assert len(outcomes[0][0]["facts"]) > 40  # positive control
     assert outcomes[1:] == outcomes[:1] * 2

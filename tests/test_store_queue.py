@@ -52,6 +52,16 @@ def test_claims_keep_to_their_limits_and_do_not_overlap(store):
     assert [p.ordinal for p in first.passages + second.passages] == [0, 1, 2, 3, 4]
 
 
+def test_new_work_is_due_on_a_clock_that_was_set_back_and_a_retry_is_not(store):
+    put(store, said("Mine."), now=at(60))
+    assert store.next_due("extract") <= NOW
+    first = claim(store, now=NOW)
+    assert [p.text for p in first.passages] == ["Mine."]
+    store.fail(first, "down", now=at(60))
+    assert claim(store, now=NOW) is None
+    assert store.next_due("extract") > at(60)
+
+
 def test_a_claim_holds_one_scope_only(store):
     put(store, said("Mine."))
     put(store, said("Theirs."), scope=Scope("eve"))

@@ -9,15 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    and_,
+    case,
+    func,
+    literal,
+    or_,
+    select,
+    update,
+)
 
 from graphmem.store.order import before
 from graphmem.store.owner import is_dead
 from graphmem.store.records import facts_by_id, select_passages, to_passage
-from graphmem.store.schema import chunks, entity, mine, passage, pending
+from graphmem.store.schema import Instant, chunks, entity, mine, passage, pending
 from graphmem.store.sqlite import Database, insert_if_absent
 from graphmem.store.transaction import Transaction
 from graphmem.types import Passage, Scope, VectorKind
@@ -50,6 +61,7 @@ LEASE = timedelta(hours=1)
 # The first retry after a failure; each further one waits twice as long.
 FIRST_RETRY = timedelta(seconds=2)
 LAST_RETRY = timedelta(hours=1)
+LONG_AGO = datetime.fromtimestamp(0, timezone.utc)
 # What failed for a reason that time alone does not mend (a refused key) is looked at daily.
 HOPELESS_RETRY = timedelta(days=1)
 
@@ -223,10 +235,16 @@ def make_due(database: Database, now: datetime) -> None:
 def next_due(connection: Connection, work: Work | None) -> datetime | None:
     """When there will next be something to claim: now or in the past, later, or never."""
     which = pending.c.work == work if work else pending.c.work.in_(("extract", "embed"))
-    free = select(func.min(pending.c.due_at)).where(which, pending.c.owner.is_(None))
+    at = case((_is_fresh(), literal(LONG_AGO, Instant)), else_=pending.c.due_at)
+    free = select(func.min(at)).where(which, pending.c.owner.is_(None))
     leased = select(func.min(pending.c.lease_until)).where(which, pending.c.owner.is_not(None))
     times = [connection.execute(one).scalar() for one in (free, leased)]
     return min((time for time in times if time is not None), default=None)
+
+
+def _is_fresh() -> ColumnElement[bool]:
+    """Never failed: due whatever the clock says, which may have been set back since it came."""
+    return pending.c.attempts == 0
 
 
 def _due(work: Work, now: datetime, *, limit: int) -> Any:
@@ -234,7 +252,7 @@ def _due(work: Work, now: datetime, *, limit: int) -> Any:
         select(pending.c.user, pending.c.agent, pending.c.kind, pending.c.id)
         .where(
             pending.c.work == work,
-            pending.c.due_at <= now,
+            or_(_is_fresh(), pending.c.due_at <= now),
             or_(pending.c.owner.is_(None), pending.c.lease_until <= now),
         )
         .order_by(pending.c.due_at)

@@ -25,6 +25,7 @@ __all__ = [
     "Ground",
     "Retirement",
     "ground",
+    "is_trusted",
     "merge",
     "reject_reason",
     "slot",
@@ -70,7 +71,8 @@ class Evidence:
         polarity: False for a denial.
         valid_from, valid_to: as stated; ``None`` is unknown.
         speaker: who claims it.
-        grounded: whether both ends are in the passage (see ``ground``).
+        grounded: whether both ends are in the passage (see ``ground``), or one is and the other is
+            a name that a grounded triple of a person or a document brought up elsewhere.
         role: role of the passage.
         said_at: when the passage was said (latest occurrence); ``None`` is unknown.
         ordinal: place of the passage in its thread.
@@ -177,7 +179,12 @@ def _fact_id(row: Evidence) -> str:
 
 
 def _trusted(evidence: Iterable[Evidence]) -> list[Evidence]:
-    return [row for row in evidence if row.grounded and row.role in _PEOPLE]
+    return [row for row in evidence if row.grounded and is_trusted(row.role)]
+
+
+def is_trusted(role: Role) -> bool:
+    """Whether what a passage of this role states is believed: an assistant may guess."""
+    return role in _PEOPLE
 
 
 def _most_used(spellings: Iterable[str]) -> str:

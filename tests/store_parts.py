@@ -70,6 +70,16 @@ def _with_neighbour(passage: Passage) -> Iterable[Triple]:
         yield Triple(_last_word(passage), "is far from", _last_word(passage.before[0]))
 
 
+def farsighted() -> ScriptedExtractor:
+    """As neighbourly, and reads Lima0 out of each passage, which mostly is not near it."""
+
+    def read(passage: Passage) -> Iterable[Triple]:
+        yield from _with_neighbour(passage)
+        yield Triple(passage.text.split(" is ")[0].rstrip("."), "misses", "Lima0")
+
+    return ScriptedExtractor(read)
+
+
 def _last_word(passage: Passage) -> str:
     return passage.text.rstrip(".").split()[-1]
 

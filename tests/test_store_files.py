@@ -182,9 +182,19 @@ def test_a_newer_file_is_refused_and_left_alone(tmp_path):
 
 def _age(path: Path) -> None:
     """Make the file one of version 0, which had no evidence.extractor."""
+    _age_to_1(path)
     with closing(raw(path)) as connection:
         connection.execute("ALTER TABLE evidence DROP COLUMN extractor")
         connection.execute("UPDATE meta SET value = '0' WHERE key = 'schema_version'")
+
+
+def _age_to_1(path: Path) -> None:
+    """Make the file one of version 1, which did not know what evidence lacks."""
+    with closing(raw(path)) as connection:
+        connection.execute("DROP INDEX evidence_lacks")
+        connection.execute("ALTER TABLE evidence DROP COLUMN lacks")
+        connection.execute("ALTER TABLE entity DROP COLUMN told")
+        connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema_version'")
 
 
 def _add_extractor(connection) -> None:
@@ -209,6 +219,26 @@ def test_an_older_file_is_brought_up_to_date(tmp_path, monkeypatch):
     }
     store.close()
     Store.open(path).close()
+
+
+def test_a_file_of_version_1_learns_which_names_are_known(tmp_path):
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    for path in (old, new):
+        filled(path, 5)
+    _age_to_1(old)
+    known = "SELECT name, told FROM entity ORDER BY name"
+    tables = "SELECT type, name FROM sqlite_master ORDER BY name"
+    Store.open(old).close()
+    with closing(raw(old)) as one, closing(raw(new)) as other:
+        rows = one.execute(known).fetchall()
+        assert rows == other.execute(known).fetchall()
+        assert any(told for _, told in rows)
+        assert one.execute(tables).fetchall() == other.execute(tables).fetchall()
+    store = Store.open(old)
+    put(store, said("New words.", 99))
+    drain(store, neighbourly())
+    assert store.facts(ANA)
+    store.close()
 
 
 def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):

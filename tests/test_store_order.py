@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphmem.store import Store
+from graphmem.testing import ScriptedExtractor
 from graphmem.threads import in_order
-from store_parts import ANA, NOW, at, drain, neighbourly, put, rows, said, shown
+from graphmem.types import Triple
+from store_parts import ANA, NOW, at, drain, farsighted, neighbourly, put, rows, said, shown
 
 SPEAKERS = ["ana", "bob", "ana", "bob", "cleo"]
 NAMES = ["Bob", "Eve", "Oslo", "Rome", "Lima", "Kyoto", "Accra", "Quito"]
@@ -27,7 +29,7 @@ def conversation(size: int) -> list:
 def fresh(batches, *, gone=(), drains=True):
     """Rows and what a follower of the log holds, after batches in turn and then a forget."""
     store = Store.open(":memory:")
-    extractor = neighbourly()
+    extractor = farsighted()
     seen, after = [], None
     for batch in batches:
         put(store, *batch)
@@ -131,6 +133,37 @@ def test_a_newcomer_in_the_middle_has_those_behind_it_read_again(store):
     put(store, said("Point last is Turin.", 99))
     drain(store, extractor)
     assert [one.text for one in extractor.batches[-1]] == ["Point last is Turin."]
+
+
+def missed(store) -> str:
+    """Status of the fact whose one end its passage does not name."""
+    (one,) = store.facts(ANA, subject="Nothing but rain")
+    return one.status
+
+
+def test_an_end_that_the_passage_lacks_is_believed_while_somebody_names_it(store):
+    put(store, said("Nothing but rain.", 0))
+    drain(store, farsighted())
+    assert missed(store) == "candidate"
+    put(store, said("Perhaps Lima0.", 1, "assistant", role="assistant"))
+    drain(store, farsighted())
+    assert missed(store) == "candidate"  # an assistant may guess
+    put(store, said("I was born in Lima0.", 99, "bob"), session="elsewhere")
+    drain(store, farsighted())
+    assert missed(store) == "asserted"
+    (born,) = [one.id for one in store.passages(ANA) if "born" in one.text]
+    store.forget(ANA, passages=[born], now=NOW)
+    assert missed(store) == "candidate"
+
+
+def test_two_ends_that_the_passage_lacks_are_not_believed_whoever_names_them(store):
+    invented = ScriptedExtractor(lambda passage: [Triple("Lima0", "is near", "Oslo0")])
+    put(store, said("Nothing but rain.", 0))
+    drain(store, invented)
+    put(store, said("I was born in Lima0.", 1), said("She was born in Oslo0.", 2), session="t")
+    drain(store, neighbourly())
+    (fact,) = [one for one in store.facts(ANA) if one.predicate == "is near"]
+    assert fact.status == "candidate"
 
 
 def test_a_newer_value_replaces_an_older_one_and_gives_way_when_it_goes(store):

@@ -1,4 +1,4 @@
-"""From evidence rows to fact, entity and alias rows: what the scope believes after a change.
+"""From evidence rows to fact rows: what the scope believes after a change.
 
 Facts are computed anew from all their evidence whenever a piece of it comes, goes or is dated
 otherwise, by the pure rules of ``graphmem.facts``; only rows that differ are written and logged. So
@@ -8,7 +8,6 @@ the rows are a function of the evidence, whatever the order in which it came.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,32 +18,19 @@ from graphmem import facts
 from graphmem.facts import Evidence
 from graphmem.identity import content_id, normal_form
 from graphmem.store import queue, vectors
-from graphmem.store.records import facts_by_id, stated
-from graphmem.store.schema import alias, chunks, entity, evidence, fact, mine
+from graphmem.store.naming import Uses
+from graphmem.store.records import OF_MESSAGE, facts_by_id, stated
+from graphmem.store.schema import chunks, evidence, fact, message, mine, passage
 from graphmem.store.transaction import Transaction
 from graphmem.types import Fact, Triple
 
 __all__ = [
     "believe",
     "drop_evidence",
-    "entity_id",
     "evidence_of",
     "fact_id",
     "facts_of",
-    "name_entities",
 ]
-
-Aliases = Counter[tuple[str, str]]
-
-
-def entity_id(name: str) -> str:
-    """Id of the entity of a name."""
-    return content_id("e", normal_form(name))
-
-
-def named(*names: str) -> list[tuple[str, str]]:
-    """(entity id, spelling) of each name."""
-    return [(entity_id(name), " ".join(name.split())) for name in names]
 
 
 def fact_id(triple: Triple) -> str:
@@ -67,23 +53,33 @@ def facts_of(tx: Transaction, passage_ids: Iterable[str]) -> set[str]:
 
 
 def evidence_of(tx: Transaction, passage_ids: Sequence[str]) -> list[Any]:
-    """The evidence rows of passages, in order."""
+    """The evidence rows of passages, in order, with the passage's role."""
+    said = passage.join(message, OF_MESSAGE)
+    joined = evidence.join(
+        said,
+        and_(
+            passage.c.user == evidence.c.user,
+            passage.c.agent == evidence.c.agent,
+            passage.c.id == evidence.c.passage_id,
+        ),
+    )
     found: list[Any] = []
     for ids in chunks(passage_ids):
         found += tx.rows(
-            select(evidence)
+            select(evidence, message.c.role)
+            .select_from(joined)
             .where(mine(evidence, tx.scope), evidence.c.passage_id.in_(ids))
             .order_by(evidence.c.passage_id, evidence.c.n)
         )
     return found
 
 
-def drop_evidence(tx: Transaction, rows: Sequence[Any]) -> Aliases:
+def drop_evidence(tx: Transaction, rows: Sequence[Any]) -> Uses:
     """Delete evidence rows; returns the uses of names that went with them, as negative counts."""
-    uses: Aliases = Counter()
+    uses = Uses()
     keys: dict[str, list[int]] = {}
     for row in rows:
-        uses.subtract(named(row.subject, row.object))
+        uses.count((row.subject, row.object), grounded=row.grounded, role=row.role, by=-1)
         keys.setdefault(row.passage_id, []).append(row.n)
     for passage_id, numbers in keys.items():
         for chunk in chunks(numbers):
@@ -208,75 +204,3 @@ def _payload(one: Fact | None) -> dict[str, Any] | None:
         "replaced_by": one.replaced_by,
         "passages": len(one.passages),
     }
-
-
-def name_entities(tx: Transaction, uses: Aliases, *, action: str) -> None:
-    """Count names up or down; an entity is called what it is called most, ties the smallest."""
-    changes = sorted(item for item in uses.items() if item[1])
-    ids = sorted({id_ for (id_, _), _ in changes})
-    spellings = _spellings(tx, ids)
-    names = _names(tx, ids)
-    for (id_, name), change in changes:
-        _count(tx, spellings.setdefault(id_, {}), id_, name, change)
-    new: list[dict[str, str]] = []
-    gone: list[str] = []
-    renamed: list[tuple[str, str]] = []
-    for id_ in ids:
-        best = min(spellings[id_].items(), key=lambda item: (-item[1], item[0]), default=None)
-        if best is None:
-            gone.append(id_)
-        elif id_ not in names:
-            new.append({**tx.owner, "id": id_, "name": best[0]})
-        elif names[id_] != best[0]:
-            renamed.append((id_, best[0]))
-    for chunk in chunks(gone):
-        tx.run(entity.delete().where(mine(entity, tx.scope), entity.c.id.in_(chunk)))
-    tx.run(entity.insert(), new)
-    for id_, name in renamed:
-        tx.run(update(entity).where(mine(entity, tx.scope), entity.c.id == id_).values(name=name))
-    for id_ in gone:
-        tx.record(action, "entity", id_)
-    stale = [id_ for id_, _ in renamed]
-    vectors.drop(tx, "entity", [*gone, *stale])
-    queue.drop(tx, "embed", _entities(gone))
-    queue.again(tx, "embed", _entities([*(row["id"] for row in new), *stale]))
-
-
-def _entities(ids: Iterable[str]) -> list[tuple[str, str]]:
-    return [("entity", id_) for id_ in ids]
-
-
-def _count(tx: Transaction, known: dict[str, int], id_: str, name: str, change: int) -> None:
-    here = and_(mine(alias, tx.scope), alias.c.entity_id == id_, alias.c.name == name)
-    count = known.get(name, 0) + change
-    if count <= 0:
-        tx.run(alias.delete().where(here))
-        known.pop(name, None)
-    elif name in known:
-        tx.run(update(alias).where(here).values(uses=count))
-        known[name] = count
-    else:
-        tx.run(alias.insert().values(**tx.owner, entity_id=id_, name=name, uses=count))
-        known[name] = count
-
-
-def _spellings(tx: Transaction, ids: Sequence[str]) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
-    for chunk in chunks(ids):
-        for row in tx.rows(
-            select(alias.c.entity_id, alias.c.name, alias.c.uses).where(
-                mine(alias, tx.scope), alias.c.entity_id.in_(chunk)
-            )
-        ):
-            found.setdefault(row.entity_id, {})[row.name] = row.uses
-    return found
-
-
-def _names(tx: Transaction, ids: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for chunk in chunks(ids):
-        rows = tx.rows(
-            select(entity.c.id, entity.c.name).where(mine(entity, tx.scope), entity.c.id.in_(chunk))
-        )
-        found.update((row.id, row.name) for row in rows)
-    return found

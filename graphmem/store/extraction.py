@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -15,9 +14,8 @@ from graphmem.store.belief import (
     evidence_of,
     fact_id,
     facts_of,
-    name_entities,
-    named,
 )
+from graphmem.store.naming import entity_id, name_entities
 from graphmem.store.schema import evidence
 from graphmem.store.transaction import Transaction
 from graphmem.types import Extraction, Passage
@@ -54,10 +52,13 @@ def finish_extraction(
     uses = drop_evidence(tx, old)
     new = [row for one in read for row in _rows(tx, one, results[one.id], extractor, since)]
     tx.run(evidence.insert(), new)
-    uses.update(Counter(pair for row in new for pair in named(row["subject"], row["object"])))
+    roles = {one.id: one.role for one in read}
+    for row in new:
+        ends = row["subject"], row["object"]
+        uses.count(ends, grounded=row["grounded"], role=roles[row["passage_id"]])
     touched.update(row["fact_id"] for row in new)
+    touched |= name_entities(tx, uses, action="extract")
     believe(tx, touched, action="extract")
-    name_entities(tx, uses, action="extract")
     queue.finish(tx, claim, [("passage", id_) for id_ in ids])
     queue.fail(tx, claim, failed)
 
@@ -72,6 +73,7 @@ def _rows(
     """Evidence rows of the triples that can be facts; each said once."""
     ground = facts.Ground(passage)
     triples = [one for one in dict.fromkeys(result.triples) if not facts.reject_reason(one)]
+    lacking = [ground.lacks(triple) for triple in triples]
     return [
         {
             **tx.owner,
@@ -85,10 +87,11 @@ def _rows(
             "valid_from": triple.valid_from,
             "valid_to": triple.valid_to,
             "speaker": triple.speaker or passage.speaker,
-            "grounded": ground.holds(triple),
+            "grounded": not lacks,
+            "lacks": entity_id(lacks[0]) if len(lacks) == 1 else None,
             "extractor": extractor,
             # Read again, it was believed since it was read first.
             "recorded_at": since.get((passage.id, fact_id(triple)), tx.now),
         }
-        for n, triple in enumerate(triples)
+        for n, (triple, lacks) in enumerate(zip(triples, lacking, strict=True))
     ]

@@ -22,8 +22,8 @@ from graphmem.store.belief import (
     drop_evidence,
     evidence_of,
     facts_of,
-    name_entities,
 )
+from graphmem.store.naming import name_entities
 from graphmem.store.order import ORDER, before, followers, rearrange
 from graphmem.store.records import OF_MESSAGE, select_passages, to_passage
 from graphmem.store.schema import (
@@ -70,8 +70,8 @@ def forget(tx: Transaction, target: Target, *, reason: str) -> tuple[str, ...]:
     tainted = _tainted(tx, sorted(behind), gone.values())
     touched.update(row.fact_id for row in tainted)
     uses.update(drop_evidence(tx, tainted))
+    touched |= name_entities(tx, uses, action="forget")
     believe(tx, touched, action="forget", reason=reason)
-    name_entities(tx, uses, action="forget")
     queue.again(tx, "extract", [("passage", id_) for id_ in _in_order(tx, shaken)])
     tx.blank("fact", touched)
     _blank_errors(tx)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, select, text, update
 
 from graphmem.errors import StoreCorrupt, StoreVersion
 from graphmem.store.schema import SCHEMA_VERSION, meta, metadata
@@ -13,8 +13,37 @@ __all__ = ["SCHEMA_VERSION", "STEPS", "Step", "build", "upgrade", "version"]
 
 Step = Callable[[Connection], None]
 
+
+def _know_names(connection: Connection) -> None:
+    """To 2: which end evidence lacks, and how often people name an entity.
+
+    What older evidence lacks is not known: it stays withheld until its passage is read again.
+    """
+    for statement in (
+        "ALTER TABLE evidence ADD COLUMN lacks TEXT",
+        "CREATE INDEX evidence_lacks ON evidence (user, agent, lacks) WHERE lacks IS NOT NULL",
+        "ALTER TABLE entity ADD COLUMN told INTEGER DEFAULT 0 NOT NULL",
+        """
+        UPDATE entity SET told = (
+            SELECT count(*) FROM fact
+            JOIN evidence ON evidence.user = fact.user AND evidence.agent = fact.agent
+                AND evidence.fact_id = fact.id
+            JOIN passage ON passage.user = fact.user AND passage.agent = fact.agent
+                AND passage.id = evidence.passage_id
+            JOIN message ON message.user = fact.user AND message.agent = fact.agent
+                AND message.thread = passage.thread AND message.place = passage.place
+                AND message.ordinal = passage.ordinal
+            WHERE fact.user = entity.user AND fact.agent = entity.agent AND evidence.grounded
+                AND message.role IN ('user', 'document')
+                AND entity.id IN (fact.subject_id, fact.object_id)
+        )
+        """,
+    ):
+        connection.execute(text(statement))
+
+
 # From version n to n + 1. A step is never changed once released: files of its age are out there.
-STEPS: dict[int, Step] = {}
+STEPS: dict[int, Step] = {1: _know_names}
 
 _VERSION = "schema_version"
 

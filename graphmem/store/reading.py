@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, and_, func, select
 
 from graphmem.identity import normal_form
 from graphmem.store import vectors
-from graphmem.store.belief import entity_id
+from graphmem.store.naming import entity_id
 from graphmem.store.records import (
     LogEntry,
     StoredMessage,

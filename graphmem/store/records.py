@@ -15,6 +15,7 @@ from graphmem.facts import Evidence
 from graphmem.store.schema import (
     NOWHERE,
     chunks,
+    entity,
     evidence,
     fact,
     message,
@@ -208,15 +209,21 @@ def _select_evidence(scope: Scope, fact_ids: Collection[str]) -> Select[Any]:
             passage.c.id == evidence.c.passage_id,
         ),
     ).join(message, OF_MESSAGE)
+    lacked = and_(
+        entity.c.user == evidence.c.user,
+        entity.c.agent == evidence.c.agent,
+        entity.c.id == evidence.c.lacks,
+    )
     return (
         select(
             evidence,
+            (func.coalesce(entity.c.told, 0) > 0).label("is_known"),
             message.c.role,
             passage.c.thread,
             passage.c.ordinal,
             func.coalesce(latest, message.c.said_us).label("latest_us"),
         )
-        .select_from(joined)
+        .select_from(joined.outerjoin(entity, lacked))
         .where(mine(evidence, scope), evidence.c.fact_id.in_(fact_ids))
         .order_by(evidence.c.passage_id, evidence.c.n)
     )
@@ -233,7 +240,7 @@ def _to_evidence(row: Row[Any]) -> Evidence:
         valid_from=row.valid_from,
         valid_to=row.valid_to,
         speaker=row.speaker,
-        grounded=row.grounded,
+        grounded=row.grounded or bool(row.is_known),
         role=role,
         said_at=said_at(row.latest_us, 0),
         ordinal=row.ordinal,

@@ -55,7 +55,7 @@ __all__ = [
     "vector",
 ]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 # Where an unstamped message stands when nothing before it in its thread was stamped.
 NOWHERE = -(2**62)
@@ -190,7 +190,8 @@ passage = _table(
     clustered=False,
 )
 
-# A triple as one passage states it; n is its number among the passage's triples.
+# A triple as one passage states it; n is its number among the passage's triples. lacks is the
+# entity of the only end that the passage does not hold, NULL when it holds both or neither.
 evidence = _table(
     "evidence",
     _key("passage_id"),
@@ -204,10 +205,19 @@ evidence = _table(
     Column("valid_to", Words),
     Column("speaker", Words, nullable=False),
     Column("grounded", Boolean, nullable=False),
+    Column("lacks", Words),
     Column("extractor", Words, nullable=False),
     Column("recorded_at", Instant, nullable=False),
     Index("evidence_fact", "user", "agent", "fact_id"),
     _belongs("passage_id", "passage"),
+)
+Index(
+    "evidence_lacks",
+    evidence.c.user,
+    evidence.c.agent,
+    evidence.c.lacks,
+    sqlite_where=evidence.c.lacks.is_not(None),
+    postgresql_where=evidence.c.lacks.is_not(None),
 )
 
 # What the evidence adds up to. slot names what it is a value of, where there can be one value only.
@@ -233,7 +243,13 @@ fact = _table(
     clustered=False,
 )
 
-entity = _table("entity", _key("id"), Column("name", Words, nullable=False))
+# told is how many grounded triples of people and documents name it: then it is a known name.
+entity = _table(
+    "entity",
+    _key("id"),
+    Column("name", Words, nullable=False),
+    Column("told", Integer, nullable=False, server_default="0"),
+)
 
 # The spellings under which evidence names an entity, and how often: its name is the most used.
 alias = _table("alias", _key("entity_id"), _key("name"), Column("uses", Integer, nullable=False))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from llama_index.core.base.llms.types import ChatMessage, ChatResponse
     from llama_index.core.llms import LLM
 
-__all__ = ["LLMExtractor"]
+__all__ = ["LLMExtractor", "reply_usage"]
 
 # How providers' raw replies name the two counts.
 _PROMPT_TOKENS = ("prompt_tokens", "input_tokens", "prompt_token_count", "prompt_eval_count")
@@ -100,20 +100,22 @@ class LLMExtractor:
             response = self._llm.chat(messages)
         except Exception as fault:  # every provider raises its own
             raise _as_extraction_error(fault) from fault
-        text = response.message.content or ""
-        self._count(messages, text, response)
-        return Answer(text)
-
-    def _count(self, messages: Sequence[ChatMessage], text: str, response: ChatResponse) -> None:
-        counts = _counted(response)
-        if counts is None:
-            from llama_index.core.utils import get_tokenizer
-
-            tokenizer = get_tokenizer()
-            asked = "\n".join(message.content or "" for message in messages)
-            counts = len(tokenizer(asked)), len(tokenizer(text))
+        spent = reply_usage(messages, response)
         with self._lock:
-            self._usage += Usage(1, *counts)
+            self._usage += spent
+        return Answer(response.message.content or "")
+
+
+def reply_usage(messages: Sequence[ChatMessage], response: ChatResponse) -> Usage:
+    """What one call has cost: as the provider reports it, else by LlamaIndex's tokenizer."""
+    counts = _counted(response)
+    if counts is None:
+        from llama_index.core.utils import get_tokenizer
+
+        tokenizer = get_tokenizer()
+        asked = "\n".join(message.content or "" for message in messages)
+        counts = len(tokenizer(asked)), len(tokenizer(response.message.content or ""))
+    return Usage(1, *counts)
 
 
 def _counted(response: ChatResponse) -> tuple[int, int] | None:

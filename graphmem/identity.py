@@ -51,7 +51,7 @@ def clean_text(text: str) -> str:
     """
     if "\x00" in text:
         text = text.replace("\x00", "\ufffd")
-    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+    if not text.isascii() and _SURROGATE.search(text):
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
 

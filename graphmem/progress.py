@@ -4,30 +4,75 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-__all__ = ["progress_bar", "spinner"]
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+__all__ = ["Steps", "progress_bar", "progress_steps", "spinner"]
+
+Advance = Callable[[int, int], None]
 
 
 @contextmanager
-def progress_bar(description: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(description: str) -> Iterator[Advance]:
     """A bar on standard error, where that is a terminal; yields a function of (done, total)."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with _bars() as progress:
         task = progress.add_task(description, total=None)
 
         def advance(done: int, total: int) -> None:
             progress.update(task, completed=done, total=total)
 
         yield advance
+
+
+@contextmanager
+def progress_steps(description: str, total: int) -> Iterator[Steps]:
+    """Two bars on standard error, where that is a terminal: all steps, and the one under way."""
+    with _bars() as progress:
+        yield Steps(progress, description, total)
+
+
+class Steps:
+    """What ``progress_steps`` shows, told by whoever does the work.
+
+    Args:
+        progress: where to show it.
+        description: of all steps together.
+        total: how many there are.
+    """
+
+    def __init__(self, progress: Progress, description: str, total: int) -> None:
+        self._progress = progress
+        self._all = progress.add_task(description, total=total)
+        self._one = progress.add_task("", total=None)
+
+    def begin(self, description: str) -> Advance:
+        """Show another thing being done; returns a function of (done, total) of it."""
+        self._progress.reset(self._one, description=description, total=None)
+
+        def advance(done: int, total: int) -> None:
+            self._progress.update(self._one, completed=done, total=total)
+
+        return advance
+
+    def finish(self) -> None:
+        """A step is done."""
+        self._progress.advance(self._all)
+
+
+def _bars() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, disable=not console.is_terminal)
 
 
 @contextmanager

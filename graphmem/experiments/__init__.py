@@ -1,25 +1,34 @@
 """Experiments: measure what a memory recalls on sets of questions, and how fast it writes.
 
-``bench_recall`` and ``bench_put`` are what the command ``graphmem bench`` runs.
+``bench_recall``, ``bench_replay``, ``bench_extraction`` and ``bench_put`` are what the command
+``graphmem bench`` runs.
 """
 
-from graphmem.experiments.bench import bench_recall
-from graphmem.experiments.datasets import DataSet, Question, Record, load_dataset
-from graphmem.experiments.metrics import Score, mean_scores, score
+from graphmem.experiments.dataset import DataSet, Question, Record
+from graphmem.experiments.extraction import bench_extraction
+from graphmem.experiments.formats import load_dataset
+from graphmem.experiments.metrics import FIGURES, Outcome
 from graphmem.experiments.putting import bench_put
+from graphmem.experiments.replay import bench_replay
+from graphmem.experiments.run import bench_recall
 from graphmem.experiments.systems import SYSTEMS, Answer, System
+from graphmem.experiments.variants import PARTS, Variant, variants_of
 
 __all__ = [
+    "FIGURES",
+    "PARTS",
     "SYSTEMS",
     "Answer",
     "DataSet",
+    "Outcome",
     "Question",
     "Record",
-    "Score",
     "System",
+    "Variant",
+    "bench_extraction",
     "bench_put",
     "bench_recall",
+    "bench_replay",
     "load_dataset",
-    "mean_scores",
-    "score",
+    "variants_of",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -15,6 +16,9 @@ from graphmem import __version__
 from graphmem.errors import NotFound
 
 __all__ = ["machine", "must_have_folder", "replacing", "write_json"]
+
+_SPACE = re.compile(r"\n *")
+_PLAIN_LIST = re.compile(r"\[\n([^\[\]{}]*)\n *\]")
 
 
 def machine() -> dict[str, Any]:
@@ -52,6 +56,9 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_json(path: str | Path, content: Any) -> None:
-    """Write JSON for people and programs, UTF-8, indented."""
+    """Write JSON for people and programs, UTF-8, indented; a list of plain values is one line."""
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    # A line break in a value is escaped: these are all between values.
+    text = _PLAIN_LIST.sub(lambda found: f"[{_SPACE.sub(' ', found[1]).strip()}]", text)
     with replacing(Path(path)) as file:
-        file.write(f"{json.dumps(content, indent=2, ensure_ascii=False)}\n".encode())
+        file.write(f"{text}\n".encode())

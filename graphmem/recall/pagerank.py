@@ -11,7 +11,6 @@ steps from the question's facts.
 
 from __future__ import annotations
 
-import igraph
 import numpy as np
 from scipy import sparse
 
@@ -19,7 +18,7 @@ from graphmem.errors import InvalidInput
 from graphmem.index.graph import KnowledgeGraph
 from graphmem.index.lists import Floats
 
-__all__ = ["exact", "power"]
+__all__ = ["Exact", "exact", "power"]
 
 
 def power(graph: KnowledgeGraph, reset: Floats, *, damping: float = 0.5, steps: int = 10) -> Floats:
@@ -59,20 +58,39 @@ def exact(graph: KnowledgeGraph, reset: Floats, *, damping: float = 0.5, steps: 
 
     Equal calls may differ in the last bits (about 3e-14): compare with a tolerance.
     """
-    start = _distribution(graph, reset, damping)
-    if start is None:  # igraph ends the process on a graph without vertices
-        return np.zeros(len(graph))
-    upper = sparse.triu(graph.adjacency, format="coo")
-    network = igraph.Graph(
-        n=len(graph), edges=np.column_stack([upper.row, upper.col]).tolist(), directed=False
-    )
-    scores = network.personalized_pagerank(
-        damping=damping,
-        reset=start.tolist(),
-        weights=upper.data.tolist() or None,
-        implementation="prpack",  # the other one ignores the reset
-    )
-    return np.array(scores, dtype=np.float64)
+    return Exact(graph).rank(reset, damping=damping)
+
+
+class Exact:
+    """igraph's PRPACK solver on one graph, which is handed to igraph once for many questions.
+
+    Args:
+        graph: the graph to walk.
+    """
+
+    def __init__(self, graph: KnowledgeGraph) -> None:
+        # Here, because recall does without, and igraph loads all of matplotlib where that is there.
+        import igraph
+
+        upper = sparse.triu(graph.adjacency, format="coo")
+        self._graph = graph
+        self._network = igraph.Graph(
+            n=len(graph), edges=np.column_stack([upper.row, upper.col]).tolist(), directed=False
+        )
+        self._weights = upper.data.tolist() or None
+
+    def rank(self, reset: Floats, *, damping: float = 0.5) -> Floats:
+        """As ``exact``."""
+        start = _distribution(self._graph, reset, damping)
+        if start is None:  # igraph ends the process on a graph without vertices
+            return np.zeros(len(self._graph))
+        scores = self._network.personalized_pagerank(
+            damping=damping,
+            reset=start.tolist(),
+            weights=self._weights,
+            implementation="prpack",  # the other one ignores the reset
+        )
+        return np.array(scores, dtype=np.float64)
 
 
 def _distribution(graph: KnowledgeGraph, reset: Floats, damping: float) -> Floats | None:

@@ -72,19 +72,19 @@ def name_entities(tx: Transaction, uses: Uses, *, action: str) -> set[str]:
     turned: list[str] = []
     for id_ in ids:
         called = spellings.get(id_, {})
-        name = min(called, key=lambda one: (-called[one], one), default=None)
+        best = min(called.items(), key=lambda item: (-item[1], item[0]), default=None)
         before = rows[id_].told if id_ in rows else 0
         told = before + uses.told[id_]
         if bool(before) != bool(told):
             turned.append(id_)
-        if name is None:
+        if best is None:
             gone.append(id_)
         elif id_ not in rows:
-            new.append({**tx.owner, "id": id_, "name": name, "told": told})
-        elif (rows[id_].name, before) != (name, told):
+            new.append({**tx.owner, "id": id_, "name": best[0], "told": told})
+        elif (rows[id_].name, before) != (best[0], told):
             here = and_(mine(entity, tx.scope), entity.c.id == id_)
-            tx.run(update(entity).where(here).values(name=name, told=told))
-            if rows[id_].name != name:
+            tx.run(update(entity).where(here).values(name=best[0], told=told))
+            if rows[id_].name != best[0]:
                 renamed.append(id_)
     for chunk in chunks(gone):
         tx.run(entity.delete().where(mine(entity, tx.scope), entity.c.id.in_(chunk)))

@@ -1,7 +1,4 @@
-"""The console command ``graphmem``: argument parsing and exit codes; the work is done elsewhere.
-
-Exit codes: 0 done, 1 nothing found, 2 wrong use or an error of graphmem's, 130 interrupted.
-"""
+"""Commands and their options: parsing and exit codes; the work is done elsewhere."""
 
 from __future__ import annotations
 
@@ -9,31 +6,25 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.request import Request, urlopen
 
 from graphmem import __version__
+from graphmem.cli.bench import add_bench
+from graphmem.cli.model import add_model, extractor_of
+from graphmem.cli.parsing import Command, add_command
 from graphmem.errors import GraphMemError, InvalidInput, NotFound
 from graphmem.terminal import open_console, plain, show_recall, show_stats
 
 if TYPE_CHECKING:
-    from graphmem.types import Extractor, Fact, RankedPassage, Recall, Scope
+    from graphmem.types import Fact, RankedPassage, Recall, Scope
 
 __all__ = ["main"]
 
 _URI_HELP = "the store: sqlite:///memory.db, or a plain path"
-_DATA_HELP = (
-    'JSON, gzipped or not: {"passages": [{"id", "text"}, …], '
-    '"queries": [{"id", "text", "gold": [passage ids]}, …]}'
-)
-_OPENAI_MODEL = "gpt-4o-mini"
 _SCOPES_SHOWN = 5
-_LIST_SECONDS = 10.0
-Command = Callable[[argparse.Namespace], int]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,35 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _demo(options: argparse.Namespace) -> int:
     from graphmem.demo import run
 
-    extractor = None if options.offline else _model(options)
+    extractor = None if options.offline else extractor_of(options)
     run(open_console(), uri=options.uri, extractor=extractor)
     return 0
-
-
-def _model(options: argparse.Namespace) -> Extractor | None:
-    """The model that the options or the environment name, if any."""
-    base_url = options.base_url or os.environ.get("OPENAI_BASE_URL")
-    if not (base_url or options.model or os.environ.get("OPENAI_API_KEY")):
-        return None
-    from graphmem.extractors.openai import OpenAIExtractor
-
-    model = options.model or (_served_model(base_url) if base_url else _OPENAI_MODEL)
-    return OpenAIExtractor(model, base_url=base_url)
-
-
-def _served_model(base_url: str) -> str:
-    """The first model that a server lists: a local one mostly has one."""
-    key = os.environ.get("OPENAI_API_KEY", "none")
-    try:
-        request = Request(f"{base_url.rstrip('/')}/models")
-        request.add_header("Authorization", f"Bearer {key}")
-        with urlopen(request, timeout=_LIST_SECONDS) as reply:
-            return str(json.load(reply)["data"][0]["id"])
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InvalidInput(
-            f"{base_url} does not say which models it has ({error}): is it running? "
-            "Otherwise pass --model NAME"
-        ) from error
 
 
 def _recall(options: argparse.Namespace) -> int:
@@ -119,20 +84,6 @@ def _stats(options: argparse.Namespace) -> int:
         _print_json(asdict(counts))
     else:
         show_stats(open_console(), counts)
-    return 0
-
-
-def _bench_recall(options: argparse.Namespace) -> int:
-    from graphmem.experiments import bench_recall
-
-    bench_recall(options.data, options.system, json_path=options.json, console=open_console())
-    return 0
-
-
-def _bench_put(options: argparse.Namespace) -> int:
-    from graphmem.experiments import bench_put
-
-    bench_put(flushes=options.flushes, json_path=options.json, console=open_console())
     return 0
 
 
@@ -217,25 +168,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add_recall(commands)
     _add_stats(commands)
-    _add_bench(commands)
-    return parser
-
-
-def _add(commands: Any, name: str, command: Command | None, about: str, example: str) -> Any:
-    parser = commands.add_parser(
-        name,
-        help=about,
-        description=about[0].upper() + about[1:] + ".",
-        epilog=f"example:\n  {example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    if command is not None:
-        parser.set_defaults(command=command)
+    add_bench(commands)
     return parser
 
 
 def _add_demo(commands: Any) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "demo",
         _demo,
@@ -243,22 +181,17 @@ def _add_demo(commands: Any) -> None:
         "graphmem demo --uri sqlite:///demo.db",
     )
     parser.add_argument("--uri", help="keep the memory in this store (default: a temporary one)")
-    model = parser.add_argument_group(
+    model = add_model(
+        parser,
         "reading facts with a model",
         "Given a server or a model, here or by OPENAI_API_KEY or OPENAI_BASE_URL, that\n"
         "model (OpenAI-compatible) reads the facts; otherwise offline English rules do.",
-    )
-    model.add_argument("--base-url", metavar="URL", help="server, e.g. http://localhost:11434/v1")
-    model.add_argument(
-        "--model",
-        metavar="NAME",
-        help=f"model to use (default: the server's first, or {_OPENAI_MODEL} of OpenAI)",
     )
     model.add_argument("--offline", action="store_true", help="use the rules, whatever is set")
 
 
 def _add_recall(commands: Any) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "recall",
         _recall,
@@ -273,7 +206,7 @@ def _add_recall(commands: Any) -> None:
 
 
 def _add_stats(commands: Any) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "stats",
         _stats,
@@ -293,37 +226,3 @@ def _add_store(parser: Any, *, is_scope_required: bool) -> None:
     parser.add_argument(
         "--agent", default="", metavar="NAME", help="the memory that this agent of the user keeps"
     )
-
-
-def _add_bench(commands: Any) -> None:
-    bench = _add(
-        commands, "bench", None, "measure recall and writing", "graphmem bench recall --help"
-    )
-    kinds = bench.add_subparsers(metavar="KIND", required=True)
-    parser = _add(
-        kinds,
-        "recall",
-        _bench_recall,
-        "measure how many of the right passages a system recalls",
-        "graphmem bench recall --data musique100.json.gz --system graphmem --json out.json",
-    )
-    parser.add_argument(
-        "--data", nargs="+", required=True, type=Path, metavar="FILE", help=_DATA_HELP
-    )
-    parser.add_argument(
-        "--system",
-        nargs="+",
-        default=["graphmem"],
-        metavar="NAME",
-        help="graphmem (default), dense, bm25, hybrid",
-    )
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures to this file")
-    parser = _add(
-        kinds,
-        "put",
-        _bench_put,
-        "measure how long a flush takes, beside a plain fsync",
-        "graphmem bench put --json put.json",
-    )
-    parser.add_argument("--flushes", type=int, default=100, metavar="N", help="how many (100)")
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures to this file")

@@ -1,0 +1,209 @@
+"""How much of what can be read an extractor reads, and how much of that is right.
+
+The triples recorded in a data set are the reference. Two triples of one passage say the same where
+both of their ends do, subject with subject and object with object or crosswise: predicates are too
+free to be compared. Two ends say the same when the terms that they share are at least half of the
+terms that they have, counted on both sides (Dice's coefficient, at least 0.5). Terms are English
+stems without stop words, numbers whole (``words.terms``), each once; an end of stop words alone
+("The Who") stands for its words.
+
+A reference is *found* when any triple of the passage says the same; a triple is *right* when any
+reference does. That is a floor for what is right: a true triple that nobody recorded counts as
+wrong, as does one that puts two names together in another way than the reference.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+from graphmem.errors import InvalidInput
+from graphmem.experiments.dataset import DataSet, Record
+from graphmem.experiments.files import machine, must_have_folder, write_json
+from graphmem.experiments.formats import load_dataset
+from graphmem.experiments.reading import Meter, passage_ids, read
+from graphmem.experiments.triples import source
+from graphmem.progress import progress_bar
+from graphmem.types import Extraction, Extractor, Scope, Triple
+from graphmem.words import terms, words
+
+__all__ = ["bench_extraction", "says_the_same"]
+
+Result = dict[str, Any]
+
+
+def bench_extraction(
+    data: Sequence[str | Path],
+    extractors: Sequence[str] = ("rules",),
+    *,
+    sample: int = 200,
+    seed: int = 0,
+    model: Extractor | None = None,
+    cache: str | Path | None = None,
+    json_path: str | Path | None = None,
+    console: Console | None = None,
+) -> list[Result]:
+    """Measure each extractor on each data set, show a table, and return the figures.
+
+    Passages are read as a memory's worker would: in its batches, with what stands before them.
+
+    Args:
+        data: files in any format that ``load_dataset`` knows, with recorded triples.
+        extractors: names out of ``triples.SOURCES``; ``recorded`` shows what a perfect one gets.
+        sample: how many documents of a set are read, drawn by ``seed``; conversations are read
+            whole, for their messages need each other. 0: everything.
+        seed: for the sample.
+        model: reads as the extractor ``model``.
+        cache: a folder that keeps the readings of ``model``.
+        json_path: where to write ``{"results": […], "machine": {…}}``.
+        console: where to show the table; standard output where omitted.
+
+    Returns:
+        For each data set and extractor: ``data``, ``extractor``, ``name`` (as kept with facts),
+        ``passages`` (read), ``failed`` (could not be read), ``reference`` and ``found`` (recorded
+        triples, and those found), ``extracted`` and ``right`` (triples read, and those right),
+        ``found_share`` and ``right_share`` (from 0 to 1; None of none), ``seconds`` and ``usage``.
+
+    Raises:
+        NotFound, InvalidInput: a wrong file or name, or a set without triples; nothing has run
+            then.
+    """
+    must_have_folder(json_path)
+    if sample < 0:
+        raise InvalidInput(f"sample must be 0 (everything) or more documents, not {sample}")
+    sources = {name: source(name, model=model, cache=cache) for name in extractors}
+    sets = [_sampled(load_dataset(path), sample, seed) for path in data]
+    results = [
+        {"data": one.name, "extractor": name, **_measure(one, sources[name](one), name)}
+        for one in sets
+        for name in sources
+    ]
+    if json_path is not None:
+        write_json(
+            json_path, {"results": results, "sample": sample, "seed": seed, "machine": machine()}
+        )
+    (console or Console()).print(_table(results))
+    return results
+
+
+def _sampled(data: DataSet, sample: int, seed: int) -> DataSet:
+    if not any(record.triples for record in data.records):
+        raise InvalidInput(f"{data.name} records no triples: there is nothing to compare with")
+    documents = [place for place, one in enumerate(data.records) if one.message.role == "document"]
+    if not 0 < sample < len(documents):
+        return data
+    left_out = set(documents) - set(random.Random(seed).sample(documents, sample))
+    kept = tuple(one for place, one in enumerate(data.records) if place not in left_out)
+    return replace(data, records=kept, questions=())
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    passages: int
+    failed: int
+    reference: int
+    found: int
+    extracted: int
+    right: int
+
+
+def _measure(data: DataSet, extractor: Extractor, name: str) -> Result:
+    meter = Meter()
+    meter.watch(extractor)
+    start = time.perf_counter()
+    with progress_bar(f"{name}: reading {data.name}") as progress:
+        extractions = read(data, extractor, progress)
+    seconds = time.perf_counter() - start
+    counts = _count(data.records, extractions)
+    return {
+        "name": extractor.name,
+        **asdict(counts),
+        "found_share": counts.found / counts.reference if counts.reference else None,
+        "right_share": counts.right / counts.extracted if counts.extracted else None,
+        "seconds": round(seconds, 3),
+        "usage": asdict(meter.usage),
+    }
+
+
+def _count(
+    records: Sequence[Record], extractions: Mapping[tuple[Scope, str], Extraction]
+) -> _Counts:
+    """Each record's references against what was read in its passages."""
+    failed = reference = found = extracted = right = 0
+    for record in records:
+        parts = [extractions.get((record.scope, key)) for key in passage_ids(record)]
+        failed += any(one is not None and one.error is not None for one in parts)
+        read_triples = {triple for one in parts if one is not None for triple in one.triples}
+        made = [_ends(triple) for triple in read_triples]
+        wanted = [_ends(triple) for triple in dict.fromkeys(record.triples)]
+        reference += len(wanted)
+        extracted += len(made)
+        found += sum(any(_same(one, other) for other in made) for one in wanted)
+        right += sum(any(_same(one, other) for other in wanted) for one in made)
+    return _Counts(len(records), failed, reference, found, extracted, right)
+
+
+Ends = tuple[Collection[str], Collection[str]]
+
+
+def says_the_same(one: Triple, other: Triple) -> bool:
+    """Whether two triples of one passage put the same two names together; see the module."""
+    return _same(_ends(one), _ends(other))
+
+
+def _ends(triple: Triple) -> Ends:
+    return _terms(triple.subject), _terms(triple.object)
+
+
+def _terms(end: str) -> Collection[str]:
+    found = words(end)
+    return terms(found).keys() or set(found)
+
+
+def _same(one: Ends, other: Ends) -> bool:
+    return (_alike(one[0], other[0]) and _alike(one[1], other[1])) or (
+        _alike(one[0], other[1]) and _alike(one[1], other[0])
+    )
+
+
+def _alike(one: Collection[str], other: Collection[str]) -> bool:
+    shared = sum(term in other for term in one)
+    return shared > 0 and 2 * shared >= 0.5 * (len(one) + len(other))
+
+
+def _table(results: Sequence[Result]) -> Table:
+    table = Table(
+        title="recorded triples found, and triples read that are right, in percent",
+        box=SIMPLE,
+        pad_edge=False,
+    )
+    for column in ("data", "extractor"):
+        table.add_column(column, overflow="fold")
+    for column in ("found", "of", "right", "of", "passages", "failed", "calls", "seconds"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for one in results:
+        table.add_row(
+            one["data"].removesuffix(".gz").removesuffix(".json"),
+            one["extractor"],
+            _percent(one["found_share"]),
+            str(one["reference"]),
+            _percent(one["right_share"]),
+            str(one["extracted"]),
+            str(one["passages"]),
+            str(one["failed"]),
+            str(one["usage"]["calls"]),
+            f"{one['seconds']:.1f}",
+        )
+    return table
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}"

@@ -1,0 +1,464 @@
+"""The bench of recall: runs, rows, resuming and reports."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench_parts import CHAT, DOCUMENTS, OWN, bench, quiet, write_chat, write_documents
+from experiment_parts import Backwards
+from graphmem.errors import InvalidInput, NotFound
+from graphmem.experiments import variants_of
+from graphmem.experiments.cache import CachedEmbedder
+from graphmem.experiments.files import write_json
+from graphmem.experiments.measuring import Measurer
+from graphmem.experiments.metrics import FIGURES, mean_figures
+from graphmem.experiments.preparing import prepare
+from graphmem.experiments.rows import RowFolder
+from graphmem.testing import HashEmbedder, ScriptedExtractor
+
+
+@pytest.fixture
+def chat(tmp_path):
+    return write_chat(tmp_path)
+
+
+@pytest.fixture
+def documents(tmp_path):
+    return write_documents(tmp_path)
+
+
+# -- a run ----------------------------------------------------------------------------------------
+
+
+def test_a_run_writes_and_returns_the_figures(chat, documents, tmp_path):
+    out, console = tmp_path / "out.json", quiet()
+    results = bench([chat, documents], ["graphmem", "bm25"], json_path=out, console=console)
+    written = json.loads(out.read_text())
+    assert written["results"] == json.loads(json.dumps(results))
+    assert written["machine"]["python"]
+    assert [(one["data"], one["system"]) for one in results] == [
+        ("chat.json", "graphmem"),
+        ("chat.json", "bm25"),
+        ("documents.json.gz", "graphmem"),
+        ("documents.json.gz", "bm25"),
+    ]
+    first = results[0]
+    assert first["questions"] == 3
+    assert first["recall@5"] == first["mrr"] == first["within_budget"] == 1.0
+    assert first["stale_first"] == 0
+    assert first["routes"] == {"graph": 3}
+    assert set(first["by_kind"]) == {"single", "update"}
+    assert results[2]["by_hops"]["2"]["questions"] == 6
+    assert 0 < first["p50_ms"] <= first["p95_ms"]
+    assert {"walk", "bridge"} <= set(first["stages"])
+    assert first["index_seconds"] > 0
+    assert first["intervals"]["recall@5"] == [1, 1]
+    assert (first["triples"], results[1]["triples"]) == ("recorded", "")
+    assert first["settings"]["damping"] == 0.5
+    assert results[1]["settings"] is None
+    shown = console.file.getvalue()
+    assert "documents " in shown
+    assert "differences" in shown
+
+
+def test_a_wrong_name_stops_the_run_before_it_starts(chat, tmp_path):
+    embedder, out = HashEmbedder(), tmp_path / "out.json"
+    wrong = {
+        "magic": {"systems": ["dense", "magic"]},
+        "guesses": {"systems": ["graphmem"], "triples": ["guesses"]},
+        "'model'|\"model\"": {"systems": ["graphmem"], "triples": ["model"]},
+        "depth": {"systems": ["dense"], "depth": 0},
+        "nowhere": {"systems": ["dense"], "out": tmp_path / "nowhere" / "out"},
+        "lookups or sample": {"systems": ["dense"], "lookups": 2, "sample": 2},
+        "name it with out=": {"systems": ["dense"], "plots": True},
+    }
+    for says, options in wrong.items():
+        with pytest.raises((InvalidInput, NotFound), match=says):
+            bench([chat], json_path=out, embed_model=embedder, **options)
+    assert embedder.calls == 0
+    assert not out.exists()
+
+
+def test_every_source_of_triples_is_a_row_of_systems_that_read_them(documents):
+    results = bench([documents], ["graphmem", "bm25"], triples=["recorded", "none"])
+    assert [(one["system"], one["triples"]) for one in results] == [
+        ("graphmem", "recorded"),
+        ("graphmem", "none"),
+        ("bm25", ""),
+    ]
+    assert results[0]["routes"] == {"graph": 6}
+    assert results[1]["routes"] == {"dense": 6}
+
+
+def test_what_a_model_has_cost_is_told_and_its_extractions_are_kept(documents, tmp_path):
+    def reading(passage):
+        words = passage.text.rstrip(".").split()
+        return [(passage.title, " ".join(words[1:-1]), words[-1])]
+
+    first, again = (ScriptedExtractor(reading, name="scripted/7") for _ in range(2))
+    cache = tmp_path / "cache"
+    (one,) = bench([documents], triples=["model"], model=first, cache=cache)
+    assert one["usage"]["ingest"]["calls"] == len(first.batches) > 0
+    assert one["usage"]["query"]["calls"] == 0
+    assert one["model"] == "scripted/7"
+    (two,) = bench([documents], triples=["model"], model=again, cache=cache)
+    assert again.batches == []
+    assert two["usage"] == one["usage"]
+    assert two["recall@5"] == one["recall@5"]
+
+
+def test_seeds_are_orders_of_arrival(documents):
+    results = bench([documents], [OWN], seeds=[0, 1, 2])
+    assert [one["seed"] for one in results] == [0, 1, 2]
+    # A system that ranks by arrival sees the difference.
+    assert len({one["mrr"] for one in results}) > 1
+
+
+def test_variants_are_rows_and_read_the_records_once(documents):
+    once, several = HashEmbedder(), HashEmbedder()
+    bench([documents], ["graphmem"], embed_model=once)
+    results = bench(
+        [documents],
+        ["graphmem", "bm25"],
+        variants=variants_of(ablated=["bridge", "graph"]),
+        embed_model=several,
+    )
+    assert [(one["system"], one["variant"], one["part"]) for one in results] == [
+        ("graphmem", "", ""),
+        ("graphmem", "no bridge", "bridge"),
+        ("graphmem", "no graph", "graph"),
+        ("bm25", "", ""),
+    ]
+    by_part = {one["part"]: one for one in results if one["system"] == "graphmem"}
+    assert by_part["graph"]["routes"] == {"dense": 6}
+    assert by_part[""]["routes"] == by_part["bridge"]["routes"] == {"graph": 6}
+    assert by_part["bridge"]["settings"]["bridge_weight"] == 0
+    # Twice as many questions more, and the words that warm an index up; no record again.
+    assert several.calls - once.calls == 2 * (len(DOCUMENTS["queries"]) + 1)
+
+
+def test_a_sample_and_lookups_ask_something_else(documents):
+    (one,) = bench([documents], ["bm25"], sample=2)
+    assert (one["questions"], one["sample"]) == (2, 2)
+    (one,) = bench([documents], ["bm25"], lookups=4)
+    assert (one["questions"], one["lookups"], one["files"]) == (4, 4, ("documents.json.gz",))
+    assert "look-ups" in one["data"]
+
+
+def test_several_files_become_one_memory(chat, documents, tmp_path):
+    (one,) = bench([chat, documents], ["bm25"], mix=True, out=tmp_path / "out")
+    assert one["questions"] == 9
+    assert one["files"] == ("chat.json", "documents.json.gz")
+    found = tables((tmp_path / "out" / "report.md").read_text())["chat + documents (9 questions)"]
+    assert {"2 hops", "chat.json: single"} <= {row[0] for row in found}
+
+
+def test_files_of_one_name_cannot_be_told_apart(chat, tmp_path):
+    (tmp_path / "other").mkdir()
+    with pytest.raises(InvalidInput, match="rename one"):
+        bench([chat, write_chat(tmp_path / "other")], ["bm25"])
+    assert len(bench([chat, chat], ["bm25"])) == 1
+
+
+def test_what_is_ranked_must_be_records_of_the_scope(chat):
+    with pytest.raises(InvalidInput, match=r"'elsewhere'.*no record of scope"):
+        bench([chat], ["test_bench:Elsewhere"])
+
+
+class Elsewhere(Backwards):
+    """Ranks what is not there."""
+
+    def ask(self, question, top_k):
+        answer = super().ask(question, top_k)
+        return type(answer)(("elsewhere", *answer.ranking), answer.milliseconds)
+
+
+def test_only_so_many_records_count_as_were_asked_for(chat):
+    (deep,) = bench([chat], [OWN], depth=4)
+    (flat,) = bench([chat], [OWN], depth=1)
+    assert deep["recall@10"] == 1
+    assert flat["recall@10"] == flat["recall@2"] == pytest.approx(1 / 3)
+
+
+def test_a_budget_holds_what_fits(chat):
+    (all_in,) = bench([chat], [OWN], budget=550)
+    (little,) = bench([chat], [OWN], budget=4)
+    assert all_in["within_budget"] == 1
+    assert little["within_budget"] < 1
+    assert little["recall@10"] == all_in["recall@10"]
+
+
+# -- rows and resuming ----------------------------------------------------------------------------
+
+
+class Counting(Backwards):
+    """Counts how often it is asked to read."""
+
+    reads = 0
+
+    def ingest(self, data, progress):
+        type(self).reads += 1
+        super().ingest(data, progress)
+
+
+def test_a_finished_row_is_not_measured_again(chat, documents, tmp_path):
+    from test_bench import Counting  # the class that the bench imports
+
+    Counting.reads = 0
+    options = {"systems": ["test_bench:Counting"], "seeds": [0, 1], "out": tmp_path / "out"}
+    first = bench([chat], **options)
+    assert Counting.reads == 2
+    assert len(list((tmp_path / "out" / "rows").iterdir())) == 2
+    second = bench([chat, documents], **options)
+    assert Counting.reads == 4
+    assert second[:2] == first
+
+
+def test_a_row_is_measured_again_where_anything_differs(chat, documents, tmp_path):
+    from test_bench import Counting
+
+    def run(data=chat, **options):
+        before = Counting.reads
+        bench([data], ["test_bench:Counting"], out=tmp_path / "out", **options)
+        return Counting.reads - before
+
+    assert run() == 1
+    assert run() == 0
+    assert run(seeds=[1]) == 1
+    assert run(depth=7) == 1
+    assert run(budget=9) == 1
+    assert run(embed_model=HashEmbedder(name="other")) == 1
+    chat.write_text(json.dumps(CHAT).replace("it rained", "it poured"))
+    assert run() == 1
+    assert run() == 0
+
+
+def test_a_row_depends_on_the_source_of_what_answers(chat):
+    measurer = Measurer(HashEmbedder())
+    (data,) = prepare([chat])
+    own = [OWN, "experiment_parts:Inside.Own", "test_bench:Counting", "bm25", "dense"]
+    setups = measurer.setups(data, own, ["recorded"], [0], variants_of())
+    codes = [setup.code for setup in setups]
+    assert codes[0] == codes[1] != codes[2]  # of one file, and of another
+    assert codes[3] == codes[4] != codes[0]
+    assert len({setup.fingerprint for setup in setups}) == 5
+
+
+def test_a_damaged_row_is_measured_again(chat, tmp_path):
+    first = bench([chat], ["bm25"], out=tmp_path / "out")
+    (row,) = (tmp_path / "out" / "rows").iterdir()
+    whole = row.read_bytes()
+    for damaged in (b"", whole[: len(whole) // 2], b"[]", b'{"outcomes": {}}'):
+        row.write_bytes(damaged)
+        again = bench([chat], ["bm25"], out=tmp_path / "out")
+        assert [one["mrr"] for one in again] == [one["mrr"] for one in first]
+        assert json.loads(row.read_text())["outcomes"]
+
+
+def test_a_row_keeps_every_outcome(chat, documents, tmp_path):
+    measurer = Measurer(HashEmbedder())
+    sets = prepare([chat, documents])
+    setups = [
+        setup
+        for one in sets
+        for setup in measurer.setups(one, ["graphmem", "bm25"], ["recorded"], [0], variants_of())
+    ]
+    folder = RowFolder(tmp_path / "rows")
+    rows = measurer.measure(setups, sets, folder)
+    assert [folder.find(setup) for setup in setups] == rows
+    for row in rows:
+        assert set(mean_figures(row.outcomes)) == set(FIGURES)
+
+
+# Asks a slow system of its own, which says when it reads.
+RUNNER = """
+import sys
+sys.path[:0] = {path!r}
+import io
+from rich.console import Console
+from graphmem.experiments import bench_recall
+from graphmem.testing import HashEmbedder
+bench_recall([{data!r}], ["test_bench:Slow"], seeds=range(8), out={out!r},
+             embed_model=HashEmbedder(), console=Console(file=io.StringIO()))
+print("done", flush=True)
+"""
+
+
+class Slow(Backwards):
+    """Takes its time, and tells when it starts."""
+
+    def ingest(self, data, progress):
+        sys.stdout.write(f"reading {self.parts.seed}\n")
+        sys.stdout.flush()
+        time.sleep(0.1)
+        super().ingest(data, progress)
+
+    def ask(self, question, top_k):
+        time.sleep(0.02)
+        return super().ask(question, top_k)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_a_killed_run_loses_no_more_than_the_row_under_way(chat, tmp_path):
+    out = tmp_path / "out"
+    script = RUNNER.format(path=sys.path, data=str(chat), out=str(out))
+    read: list[list[int]] = []
+    for kills in (True, False):
+        with subprocess.Popen(
+            [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True
+        ) as child:
+            assert child.stdout
+            lines = [child.stdout.readline() for _ in range(3)]
+            if kills:
+                child.send_signal(signal.SIGKILL)
+            lines += child.stdout
+        read.append([int(line.split()[1]) for line in lines if line.startswith("reading")])
+    assert lines[-1] == "done\n"
+    assert all(len(seeds) >= 3 for seeds in read)
+    killed, finished = read
+    # The second run starts with the row that the first did not finish, or with the next.
+    assert finished[0] in (killed[-1], killed[-1] + 1)
+    assert sorted({*killed, *finished}) == list(range(8))
+    assert len(killed) + len(finished) <= 8 + 1
+    assert len(list((out / "rows").iterdir())) == 8
+    assert len(json.loads((out / "report.json").read_text())["results"]) == 8
+
+
+# -- reports --------------------------------------------------------------------------------------
+
+
+def tables(markdown: str) -> dict[str, list[list[str]]]:
+    """Cells of the tables of a report, by the heading above."""
+    found: dict[str, list[list[str]]] = {}
+    heading = ""
+    for line in markdown.splitlines():
+        if line.startswith("#"):
+            heading = line.lstrip("# ")
+        elif line.startswith("|") and not set(line) <= set("|-: "):
+            found.setdefault(heading, []).append([c.strip() for c in line.strip("|").split("|")])
+    return found
+
+
+def test_the_report_shows_figures_differences_kinds_and_cost(chat, documents, tmp_path):
+    out = tmp_path / "out"
+    results = bench([chat, documents], ["graphmem", OWN], out=out)
+    text = (out / "report.md").read_text(encoding="utf-8")
+    found = tables(text)
+    header, graphmem, own = found["documents (6 questions)"][:3]
+    cell = dict(zip(header, own, strict=True))["R@5"]
+    shown = re.fullmatch(r"([\d.]+) \[([\d.]+), ([\d.]+)\]", cell)
+    share = results[3]["recall@5"]
+    low, high = results[3]["intervals"]["recall@5"]
+    assert [float(part) for part in shown.groups()] == pytest.approx(
+        [100 * share, 100 * low, 100 * high], abs=0.051
+    )
+    assert graphmem[0] == "graphmem"
+    compared = {row[0]: row for row in found["Differences"][1:]}
+    assert set(compared) == {"chat", "documents", "**all**"}
+    apart = compared["documents"][found["Differences"][0].index("R@5")]
+    assert apart.startswith(f"{100 * (share - results[2]['recall@5']):+.1f} [")
+    assert apart.endswith(" 0 %")
+    assert any(row[0] == "2 hops" for row in found["documents (6 questions)"])
+    assert {row[0] for row in found["chat (3 questions)"]} >= {"single", "update"}
+    assert "stale first" in found["chat (3 questions)"][0]
+    assert [row[1] for row in found["Time and cost"][1:]] == ["graphmem", OWN] * 2
+    assert "embedder: hash" in text
+    content = json.loads((out / "report.json").read_text())
+    pooled = content["differences"][-1]
+    assert (pooled["data"], pooled["config"], pooled["against"]) == ("all", OWN, "graphmem")
+    assert pooled["questions"] == 9
+    weighted = (3 * (results[1]["mrr"] - results[0]["mrr"])
+                + 6 * (results[3]["mrr"] - results[2]["mrr"])) / 9  # fmt: skip
+    assert pooled["mrr"]["mean"] == pytest.approx(weighted)
+
+
+def test_variants_are_held_against_what_they_depart_from(documents, tmp_path):
+    bench(
+        [documents],
+        ["bm25", "graphmem"],
+        triples=["recorded", "none"],
+        variants=variants_of(["walk_half=0.3"], ablated=["bridge"]),
+        out=tmp_path,
+    )
+    content = json.loads((tmp_path / "report.json").read_text())
+    assert {one["config"]: one["against"] for one in content["differences"]} == {
+        "graphmem": "bm25",
+        "graphmem · walk_half=0.3": "graphmem",
+        "graphmem · walk_half=0.3, no bridge": "graphmem · walk_half=0.3",
+        "graphmem · none": "bm25",
+        "graphmem · none · walk_half=0.3": "graphmem · none",
+        "graphmem · none · walk_half=0.3, no bridge": "graphmem · none · walk_half=0.3",
+    }
+
+
+def test_seeds_are_averaged_and_their_spread_is_shown(documents, tmp_path):
+    results = bench([documents], [OWN], seeds=[0, 1, 2], out=tmp_path)
+    found = tables((tmp_path / "report.md").read_text())
+    header, row = found["From seed to seed"]
+    shares = [100 * one["mrr"] for one in results]
+    assert row[header.index("MRR")] == f"{min(shares):.1f} – {max(shares):.1f}"
+    mean = found["documents (6 questions)"][1]
+    column = found["documents (6 questions)"][0].index("MRR")
+    assert mean[column].startswith(f"{np.mean(shares):.1f} [")
+
+
+def test_a_set_without_answerable_questions_is_reported_as_such(tmp_path):
+    path = tmp_path / "none.json"
+    path.write_text(json.dumps({"passages": CHAT["passages"], "queries": CHAT["queries"][3:]}))
+    (one,) = bench([path], ["bm25"], out=tmp_path / "out")
+    assert one["questions"] == 0
+    assert "mrr" not in one
+    assert "none (0 questions)" in (tmp_path / "out" / "report.md").read_text()
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(alphabet="a[]{}\n ,é", max_size=6),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner),
+        max_leaves=12,
+    )
+)
+def test_json_on_disk_is_what_was_written(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("json") / "out.json"
+    write_json(path, {"a": content, "b": [1, 2.5, None]})
+    assert json.loads(path.read_text(encoding="utf-8")) == {"a": content, "b": [1, 2.5, None]}
+    assert '"b": [1, 2.5, null]' in path.read_text(encoding="utf-8")
+
+
+# -- vectors kept ---------------------------------------------------------------------------------
+
+
+def test_vectors_are_embedded_once_and_kept(tmp_path):
+    embedder = HashEmbedder()
+    first = CachedEmbedder(embedder, tmp_path / "new")
+    rows = first.embed(["a b", "c", "a b"])
+    assert embedder.calls == 2
+    assert first.name == embedder.name
+    first.save()
+    again = CachedEmbedder(embedder, tmp_path / "new")
+    assert np.array_equal(again.embed(["c", "a b"]), rows[[1, 0]])
+    assert np.array_equal(again.embed_query("c"), rows[1])
+    assert embedder.calls == 2
+    assert again.embed([]).shape == (0, 64)
+    again.embed_query("new")
+    assert embedder.calls == 3
+
+
+def test_a_run_keeps_its_vectors(chat, tmp_path):
+    embedder = HashEmbedder()
+    first = bench([chat], ["dense"], embed_model=embedder, cache=tmp_path / "cache")
+    spent = embedder.calls
+    assert spent > 0
+    again = bench([chat], ["dense"], embed_model=embedder, cache=tmp_path / "cache")
+    assert embedder.calls == spent
+    assert again[0]["mrr"] == first[0]["mrr"]

@@ -10,7 +10,15 @@ __all__ = ["RecallSettings"]
 
 
 _SHARES = frozenset(
-    {"hub_share", "bm25_b", "damping", "least_covered", "synonym_cosine", "later_alike"}
+    {
+        "hub_share",
+        "bm25_b",
+        "damping",
+        "least_covered",
+        "synonym_cosine",
+        "later_alike",
+        "seed_near",
+    }
 )
 _COUNTS = frozenset({"steps", "longest_name"})
 
@@ -47,9 +55,13 @@ class RecallSettings:
         personal_weight: in h, for words of the first person: people tell about themselves.
         question_weight: in h, taken from messages that ask.
         time_weight: in h, for a word of time where the question asks when.
+        topic_weight: in h, for a document about something that the question names, times how
+            telling the name is.
         least_covered: facts from a smaller share of the passages than this are no graph to rely on.
         fact_prior: the passage's h in a fact's score, beside its cosine.
-        seed_k: number of seed facts. More than five bring in wrong ones.
+        seed_k, seed_most, seed_near: number of seed facts: the ``seed_k`` best, and up to
+            ``seed_most`` of those that fit ``seed_near`` times as well as the best. More bring in
+            wrong ones.
         name_weight: reset weight of an entity that the question names, where a seed fact's is its
             score, 0 to 1.
         passage_weight, passage_power, passage_k: reset weight of the best passages,
@@ -62,6 +74,8 @@ class RecallSettings:
         first_hops: passages that the bridge starts from.
         bridge_weight: the bridge beside z.
         about_bonus: link bonus where one passage is about what the other names.
+        own_weight: beside z, or h where nothing walks, for the sense of a message alone, as a share
+            of the highest: of neighbours in one window the one that says it itself comes first.
         later_among, later_alike, later_as_good: see ``succession.lift_later``.
     """
 
@@ -91,9 +105,12 @@ class RecallSettings:
     personal_weight: float = 0.06
     question_weight: float = 0.08
     time_weight: float = 0.1
+    topic_weight: float = 0.25
     least_covered: float = 0.15
     fact_prior: float = 1.5
-    seed_k: int = 4
+    seed_k: int = 3
+    seed_most: int = 8
+    seed_near: float = 0.9
     name_weight: float = 0.3
     passage_weight: float = 0.2
     passage_power: float = 6.0
@@ -104,6 +121,7 @@ class RecallSettings:
     first_hops: int = 10
     bridge_weight: float = 0.5
     about_bonus: float = 0.5
+    own_weight: float = 0.2
     later_among: int = 10
     later_alike: float = 0.7
     later_as_good: float = 0.8

@@ -61,7 +61,7 @@ def test_the_facts_on_the_way_lead_from_the_question_to_each_passage():
     assert [hit.score for hit in found.facts] == sorted(
         (h.score for h in found.facts), reverse=True
     )
-    assert len(found.facts) <= RecallSettings().seed_k
+    assert len(found.facts) <= RecallSettings().seed_most
 
 
 def test_seeds_are_shares_of_the_reset_heaviest_first():
@@ -70,6 +70,40 @@ def test_seeds_are_shares_of_the_reset_heaviest_first():
     assert weights == sorted(weights, reverse=True)
     assert 0 < sum(weights) <= 1 + 1e-9
     assert {"Salt Road", "Iva Kos"} <= {seed.entity.name for seed in found.seeds}
+
+
+def test_a_document_about_what_the_question_names_answers_better_than_one_that_mentions_it():
+    said = [
+        Said(
+            "ferry",
+            "Ferry to Motovun at noon.",
+            [("boat", "sails to", "Motovun"), ("boat", "sails at", "noon")],
+        ),
+        Said("town", "Old walls, on a hill.", [("Motovun", "has", "old walls")], title="Motovun"),
+        *(Said(f"x{n}", f"Nothing of {n} here.", [(f"x{n}", "is", "far")]) for n in range(20)),
+    ]
+    asked = "Is there a ferry at noon where Motovun has a hill?"
+    for weight, first in ((0.0, "ferry"), (1.0, "town")):
+        found = ask(World(said).index(), asked, settings=RecallSettings(topic_weight=weight))
+        assert ids(found)[0] == first
+    # Of a message, what it is about says little.
+    spoken = [replace(one, title="", speaker="Zoe", session=one.id) for one in said]
+    silent, loud = (
+        ask(World(spoken).index(), asked, settings=RecallSettings(topic_weight=weight))
+        for weight in (0.0, 1.0)
+    )
+    assert [one.score for one in silent] == [one.score for one in loud]
+
+
+def test_of_neighbours_the_message_that_says_it_itself_comes_first():
+    talk = told("Ana: how is the boat", "Bo: the boat leaks badly", "Ana: oh no", "Bo: well")
+    leads = []
+    for weight in (0.0, 0.5):
+        settings = RecallSettings(own_weight=weight)
+        found = ask(World(talk).index(), "boat leaks badly", settings=settings)
+        assert ids(found)[0] == "s1"
+        leads.append(found[0].score - found[1].score)
+    assert leads[1] > leads[0]
 
 
 def told(*lines, session="s", role="user"):

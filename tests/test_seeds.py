@@ -51,11 +51,13 @@ def test_a_fact_counts_by_its_passage_too():
     assert found[FACT["Zoe saw rain"]] == pytest.approx(1 / 2.5)
 
 
-@given(SCORES, st.integers(0, 6))
-def test_seed_facts_are_the_best_live_ones(scores, seed_k):
-    found = seed_facts(MEMORY, scores, seed_k).tolist()
+@given(SCORES, st.integers(0, 6), st.integers(0, 6), st.floats(0, 1))
+def test_seed_facts_are_the_best_live_ones_and_those_nearly_as_good(scores, seed_k, most, near):
+    found = seed_facts(MEMORY, scores, seed_k, most=most, near=near).tolist()
     live = [f for f in range(len(FACT)) if MEMORY.is_live[f] and scores[f] > 0]
-    assert found == sorted(live, key=lambda f: (-scores[f], f))[:seed_k]
+    best = sorted(live, key=lambda f: (-scores[f], f))
+    nearly = [f for f in best if scores[f] >= near * scores[best[0]]]
+    assert found == best[: max(seed_k, min(most, len(nearly)))]
 
 
 def test_only_facts_that_fit_as_well_as_the_last_seed_count_as_withheld():

@@ -47,7 +47,7 @@ def test_a_window_is_offsets_and_weights():
         ("bridge_weight", "name=value"),
         ("bridge_weight=", "name=value"),
         ("bridge_weight=much", "the default is 0.5"),
-        ("seed_k=2.5", "the default is 4"),
+        ("seed_k=2.5", "the default is 3"),
         ("bridge_weight=-1", "0 or more"),
         ("damping=7", "0 to 1"),
         ("window=0.5:1", "window"),

@@ -89,6 +89,8 @@ def build(rows: Rows, settings: RecallSettings) -> Snapshot:
     hub_words = frozenset(word for hub in hubs for word in words(hub))
     is_hub = _is_hub(hubs, entity_place)
     window = dict(settings.window)
+    vectors = rows.vectors["passage"].take(list(place))
+    spoken = np.nonzero(speaker >= 0)[0]
 
     ends = _ends(facts, entity_place)
     is_live = np.array([fact.is_live for fact in facts], dtype=np.bool_)
@@ -126,7 +128,9 @@ def build(rows: Rows, settings: RecallSettings) -> Snapshot:
             threads,
             window,
         ),
-        meanings=DenseIndex(_windowed(rows.vectors["passage"].take(list(place)), threads, window)),
+        meanings=DenseIndex(_windowed(vectors, threads, window)),
+        spoken=spoken,
+        own_meanings=DenseIndex(vectors[spoken]),
         fact_meanings=DenseIndex(rows.vectors["fact"].take([fact.id for fact in facts])),
         ends=ends,
         is_live=is_live,

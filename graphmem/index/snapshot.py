@@ -38,6 +38,8 @@ class Snapshot:
         hub_words: words of the hubs' names.
         postings: the words, windowed.
         meanings: the windowed vectors of passages.
+        spoken: positions of the passages that somebody speaks, ascending.
+        own_meanings: their vectors without a window, in that order.
         fact_meanings: the vectors of facts.
         ends: (F, 2) positions of subject and object.
         is_live: (F,) whether the fact may seed. The others still say in which passage to look for
@@ -75,6 +77,8 @@ class Snapshot:
     hub_words: frozenset[str]
     postings: Postings
     meanings: DenseIndex
+    spoken: Ints
+    own_meanings: DenseIndex
     fact_meanings: DenseIndex
     ends: Ints
     is_live: Bools

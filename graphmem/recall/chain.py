@@ -8,10 +8,11 @@ vector.
 2. The facts that fit best, with their passages' h, and the names in the question are the seeds.
 3. Personalized PageRank from the seeds ranks the passages: y. Made concave, and lifted to h to a
    high power where that is more, it is z.
-4. The bridge adds passages that tell what the best so far leave open.
+4. The bridge adds passages that tell what the best so far leave open; and of messages that are
+   understood by each other, the one that says it itself gets a little more.
 5. What was said later stands above what it brings up to date.
 
-Without seeds, or where facts were read from few passages, h is the ranking.
+Without seeds, or where facts were read from few passages, h and the messages' own sense rank.
 """
 
 from __future__ import annotations
@@ -165,19 +166,21 @@ def _find(
     if vector is None:
         # By words, only passages that share one.
         eligible = eligible & (prior.coverage.share > 0)
-        return _by_prior(memory, prior, eligible, top_k, "lexical", "no vectors: words alone")
+        reason = "no vectors: words alone"
+        return _by_prior(memory, prior, eligible, top_k, settings, "lexical", reason)
     if memory.covered_share < settings.least_covered:
         reason = f"facts were read from only {memory.covered_share:.0%} of the passages"
-        return _by_prior(memory, prior, eligible, top_k, "dense", reason)
+        return _by_prior(memory, prior, eligible, top_k, settings, "dense", reason)
     with clock.stage("seeds"):
-        seeds = find_seeds(memory, query, prior, settings)
+        seeds = find_seeds(memory, prior, settings)
     if not seeds.reset.weights.any():
         reason = "no fact fits the question and it names nothing known"
-        return _by_prior(memory, prior, eligible, top_k, "dense", reason)
+        return _by_prior(memory, prior, eligible, top_k, settings, "dense", reason)
     with clock.stage("walk"):
         walked = _walk(memory, seeds.reset, prior, settings)
     with clock.stage("bridge"):
         scores = walked + settings.bridge_weight * _bridge(memory, prior, walked, settings)
+        scores += settings.own_weight * prior.own
     with clock.stage("order"):
         ranking = lift_later(
             memory,
@@ -192,10 +195,17 @@ def _find(
 
 
 def _by_prior(
-    memory: Snapshot, prior: Prior, eligible: Bools, top_k: int, route: Route, reason: str
+    memory: Snapshot,
+    prior: Prior,
+    eligible: Bools,
+    top_k: int,
+    settings: RecallSettings,
+    route: Route,
+    reason: str,
 ) -> Found:
-    """The ranking without a walk: h alone."""
-    return Found(route, reason, _best(memory, prior.scores, eligible, top_k), prior.scores)
+    """The ranking without a walk: by h, and the messages' own sense."""
+    scores = prior.scores + settings.own_weight * prior.own
+    return Found(route, reason, _best(memory, scores, eligible, top_k), scores)
 
 
 def _best(memory: Snapshot, scores: Floats, eligible: Bools, count: int) -> Ints:

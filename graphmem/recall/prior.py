@@ -1,7 +1,7 @@
 """What a question finds before any walk: h, how well each passage answers by itself.
 
 h adds up the share of the question's words that the passage covers, its cosine with the question,
-that of its best fact, and what speaker, time and manner tell. A part whose field is missing
+that of its best fact, and what topic, speaker, time and manner tell. A part whose field is missing
 (vectors, facts, speakers) is silent.
 """
 
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from graphmem.index.cues import QuestionCues, closeness, read_question
 from graphmem.index.lexical import Coverage
-from graphmem.index.lists import Floats
+from graphmem.index.lists import Floats, Ints
 from graphmem.index.snapshot import Snapshot
 from graphmem.recall.clock import Clock
 from graphmem.settings import RecallSettings
 from graphmem.words import terms, words
 
-__all__ = ["Prior", "scaled", "weigh"]
+__all__ = ["Prior", "named_entities", "scaled", "weigh"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,12 +31,17 @@ class Prior:
         coverage: the question's terms against the passages.
         cosines: (P,) of the question and each passage, -1 to 1; 0 without vectors.
         fact_cosines: (F,) of the question and each fact, likewise.
+        own: (P,) cosine of the question and a message without its neighbours, as a share of the
+            highest, 0 to 1; 0 for documents.
+        named: positions of the entities that the question names, ascending, hubs left out.
         scores: (P,) h as a share of the highest, 0 to 1.
     """
 
     coverage: Coverage
     cosines: Floats
     fact_cosines: Floats
+    own: Floats
+    named: Ints
     scores: Floats
 
 
@@ -50,19 +55,34 @@ def weigh(
     """The prior of a question; without its vector, by words and cues alone."""
     with clock.stage("words"):
         asked = terms([word for word in words(query) if word not in memory.hub_words])
+        named = named_entities(memory, query)
         coverage = memory.postings.cover(asked, k1=settings.bm25_k1, b=settings.bm25_b)
     with clock.stage("vectors"):
-        if vector is None:
-            cosines, fact_cosines = np.zeros(len(memory.passages)), np.zeros(len(memory.facts))
-        else:
+        cosines, fact_cosines = np.zeros(len(memory.passages)), np.zeros(len(memory.facts))
+        own = np.zeros(len(memory.passages))
+        if vector is not None:
             cosines = memory.meanings.scores(vector)
             fact_cosines = memory.fact_meanings.scores(vector)
+            own[memory.spoken] = scaled(memory.own_meanings.scores(vector))
     with clock.stage("prior"):
         best_fact = memory.passage_facts.maxima(fact_cosines)
         cues = read_question(query, memory.speakers, memory.asker)
         scores = coverage.share + settings.meaning_weight * cosines
         scores += settings.fact_weight * best_fact + _cue_scores(memory, cues, settings)
-    return Prior(coverage, cosines, fact_cosines, scaled(scores))
+        scores += settings.topic_weight * _topics(memory, named)
+    return Prior(coverage, cosines, fact_cosines, own, named, scaled(scores))
+
+
+def named_entities(memory: Snapshot, query: str) -> Ints:
+    """Positions of the entities that the question names, ascending, hubs left out."""
+    found = {
+        memory.entity_place[entity]
+        for name in memory.name_table.longest_in(words(query))
+        for entity in memory.name_table.ids(name)
+        if entity in memory.entity_place
+    }
+    places = np.array(sorted(found), dtype=np.int64)
+    return places[~memory.is_hub[places]]
 
 
 def scaled(values: Floats) -> Floats:
@@ -74,6 +94,15 @@ def scaled(values: Floats) -> Floats:
     highest_value = float(values.max(initial=0.0))
     clipped = np.maximum(values, 0.0)
     return clipped / highest_value if highest_value > 0 else clipped
+
+
+def _topics(memory: Snapshot, named: Ints) -> Floats:
+    """(P,) how telling the name of an entity is that the document is about; 0 for messages."""
+    telling = np.zeros(len(memory.passages))
+    of, passages = memory.subjects.gather(named)
+    np.maximum.at(telling, passages, memory.rarity[named[of]])
+    telling[memory.spoken] = 0.0
+    return telling
 
 
 def _cue_scores(memory: Snapshot, cues: QuestionCues, settings: RecallSettings) -> Floats:

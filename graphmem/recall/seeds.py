@@ -10,14 +10,12 @@ from graphmem.index.lists import Floats, Ints, highest
 from graphmem.index.snapshot import Snapshot
 from graphmem.recall.prior import Prior, scaled
 from graphmem.settings import RecallSettings
-from graphmem.words import words
 
 __all__ = [
     "Reset",
     "Seeds",
     "fact_scores",
     "find_seeds",
-    "named_entities",
     "reset",
     "seed_facts",
     "withheld",
@@ -56,35 +54,24 @@ class Seeds:
     reset: Reset
 
 
-def find_seeds(memory: Snapshot, query: str, prior: Prior, settings: RecallSettings) -> Seeds:
+def find_seeds(memory: Snapshot, prior: Prior, settings: RecallSettings) -> Seeds:
     """The seeds of a question."""
     scores = fact_scores(memory, prior.fact_cosines, prior.scores, settings.fact_prior)
-    facts = seed_facts(memory, scores, settings.seed_k)
-    entities = named_entities(memory, query)
+    facts = seed_facts(
+        memory, scores, settings.seed_k, most=settings.seed_most, near=settings.seed_near
+    )
     start = reset(
         memory,
         facts,
         scores,
-        entities,
+        prior.named,
         prior.scores,
         name_weight=settings.name_weight,
         passage_weight=settings.passage_weight,
         passage_power=settings.passage_power,
         passages=settings.passage_k,
     )
-    return Seeds(facts, scores, entities, start)
-
-
-def named_entities(memory: Snapshot, query: str) -> Ints:
-    """Positions of the entities that the question names, ascending, hubs left out."""
-    found = {
-        memory.entity_place[entity]
-        for name in memory.name_table.longest_in(words(query))
-        for entity in memory.name_table.ids(name)
-        if entity in memory.entity_place
-    }
-    places = np.array(sorted(found), dtype=np.int64)
-    return places[~memory.is_hub[places]]
+    return Seeds(facts, scores, prior.named, start)
 
 
 def fact_scores(memory: Snapshot, cosines: Floats, prior: Floats, prior_weight: float) -> Floats:
@@ -97,10 +84,21 @@ def fact_scores(memory: Snapshot, cosines: Floats, prior: Floats, prior_weight: 
     return scaled(scaled(cosines) + prior_weight * of_passage)
 
 
-def seed_facts(memory: Snapshot, scores: Floats, seed_k: int) -> Ints:
-    """The ``seed_k`` best live facts with a score above 0, best first, ties by id."""
-    best = highest(np.where(memory.is_live, scores, 0.0), seed_k)
-    return best[scores[best] * memory.is_live[best] > 0]
+def seed_facts(
+    memory: Snapshot, scores: Floats, seed_k: int, *, most: int = 0, near: float = 1.0
+) -> Ints:
+    """The live facts that fit best, with a score above 0, best first, ties by id.
+
+    The ``seed_k`` best, and up to ``most`` in all of those that score at least ``near`` times the
+    best: where many fit alike the answer may be a list.
+    """
+    live = np.where(memory.is_live, scores, 0.0)
+    best = highest(live, max(seed_k, most))
+    best = best[live[best] > 0]
+    if not len(best):
+        return best
+    is_near = live[best] >= near * live[best[0]]
+    return best[: max(seed_k, min(most, int(is_near.sum())))]
 
 
 def withheld(memory: Snapshot, scores: Floats, facts: Ints) -> dict[str, int]:

@@ -50,6 +50,8 @@ class RecallSettings:
         fact_weight: the best cosine of a fact of the passage in h.
         speaker_weight: in h, for the speaker that the question names. Above 0.15 it breaks
             questions that name the wrong person.
+        document_weight: in h, taken from documents where the question names a speaker: it is about
+            what was said.
         date_weight: in h, for being said near a date that the question names.
         date_scale: days in which that nearness falls to 1/e.
         personal_weight: in h, for words of the first person: people tell about themselves.
@@ -100,6 +102,7 @@ class RecallSettings:
     meaning_weight: float = 0.7
     fact_weight: float = 0.5
     speaker_weight: float = 0.1
+    document_weight: float = 0.1
     date_weight: float = 0.25
     date_scale: float = 15.0
     personal_weight: float = 0.06

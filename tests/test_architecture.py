@@ -46,8 +46,8 @@ ENGINES = {
     "onnxruntime": ["graphmem.minilm"],
     "tokenizers": ["graphmem.minilm"],
     "spacy": ["graphmem.extractors.rules"],
-    "openai": ["graphmem.extractors.openai", "graphmem.experiments.served"],
-    "matplotlib": ["graphmem.experiments.plots"],
+    "openai": ["graphmem.extractors.openai", "graphmem.experiments.systems.served"],
+    "matplotlib": ["graphmem.experiments.report.plots"],
     "llama_index": [
         "graphmem.block",
         "graphmem.embedding",

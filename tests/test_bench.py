@@ -183,6 +183,19 @@ class Elsewhere(Backwards):
         return type(answer)(("elsewhere", *answer.ranking), answer.milliseconds)
 
 
+def test_a_record_is_ranked_once(chat):
+    with pytest.raises(InvalidInput, match="twice: rank each record once"):
+        bench([chat], ["test_bench:Stammering"])
+
+
+class Stammering(Backwards):
+    """Ranks its first record twice."""
+
+    def ask(self, question, top_k):
+        answer = super().ask(question, top_k)
+        return type(answer)((answer.ranking[0], *answer.ranking), answer.milliseconds)
+
+
 def test_only_so_many_records_count_as_were_asked_for(chat):
     (deep,) = bench([chat], [OWN], depth=4)
     (flat,) = bench([chat], [OWN], depth=1)
@@ -196,6 +209,13 @@ def test_a_budget_holds_what_fits(chat):
     assert all_in["within_budget"] == 1
     assert little["within_budget"] < 1
     assert little["recall@10"] == all_in["recall@10"]
+
+
+def test_the_window_of_the_context_holds_the_budget(chat):
+    (wide,) = bench([chat], ["in_context"], budget=550)
+    (narrow,) = bench([chat], ["in_context"], budget=4)
+    assert wide["recall@10"] == 1
+    assert narrow["recall@10"] == narrow["within_budget"] < 1
 
 
 # -- rows and resuming ----------------------------------------------------------------------------
@@ -364,7 +384,7 @@ def test_the_report_shows_figures_differences_kinds_and_cost(chat, documents, tm
     )
     assert graphmem[0] == "graphmem"
     compared = {row[0]: row for row in found["Differences"][1:]}
-    assert set(compared) == {"chat", "documents", "**all**"}
+    assert set(compared) == {"chat", "documents", "all"}
     apart = compared["documents"][found["Differences"][0].index("R@5")]
     assert apart.startswith(f"{100 * (share - results[2]['recall@5']):+.1f} [")
     assert apart.endswith(" 0 %")
@@ -452,6 +472,18 @@ def test_vectors_are_embedded_once_and_kept(tmp_path):
     assert again.embed([]).shape == (0, 64)
     again.embed_query("new")
     assert embedder.calls == 3
+
+
+def test_damaged_vectors_are_told(tmp_path):
+    embedder = CachedEmbedder(HashEmbedder(), tmp_path)
+    embedder.embed(["a b"])
+    embedder.save()
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    for damaged in (b"", whole[: len(whole) // 2], b"[]"):
+        file.write_bytes(damaged)
+        with pytest.raises(InvalidInput, match="delete it"):
+            CachedEmbedder(HashEmbedder(), tmp_path)
 
 
 def test_a_run_keeps_its_vectors(chat, tmp_path):

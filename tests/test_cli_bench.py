@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import subprocess
 import sys
 
@@ -10,7 +12,9 @@ import pytest
 
 from bench_parts import write_chat, write_documents
 from graphmem import cli
-from graphmem.experiments.served import ServedLLM
+from graphmem.experiments import SOURCES, SYSTEMS
+from graphmem.experiments.formats import FORMATS
+from graphmem.experiments.systems.served import ServedLLM
 from graphmem.settings import RecallSettings
 from model_server import completion, serving
 
@@ -27,22 +31,22 @@ def results_of(path):
 def test_options_become_rows(documents, tmp_path, capsys):
     out = tmp_path / "out"
     command = ["bench", "recall", "--data", documents, "--system", "graphmem", "bm25"]
-    command += ["--triples", "recorded", "none", "--seeds", "0", "1", "--set", "seed_k=3"]
+    command += ["--triples", "recorded", "none", "--seeds", "0", "1", "--set", "seed_k=9"]
     command += ["--sweep", "damping=0.3,0.5", "--ablate", "bridge", "--out", str(out)]
     command += ["--depth", "20", "--budget", "100", "--cache", str(tmp_path / "cache")]
     assert cli.main(command) == 0
     results = results_of(out / "report.json")
-    labels = ["", "seed_k=3", "seed_k=3, damping=0.3", "seed_k=3, no bridge"]
+    labels = ["", "seed_k=9", "seed_k=9, damping=0.3", "seed_k=9, no bridge"]
     assert [one["variant"] for one in results] == labels * 4 + ["", ""]
     assert {(one["triples"], one["seed"]) for one in results if one["system"] == "graphmem"} == {
         (triples, seed) for triples in ("recorded", "none") for seed in (0, 1)
     }
     assert {(one["depth"], one["budget"]) for one in results} == {(20, 100)}
     assert results[2]["settings"]["damping"] == 0.3
-    assert results[2]["settings"]["seed_k"] == 3
+    assert results[2]["settings"]["seed_k"] == 9
     assert results[0]["settings"]["seed_k"] == RecallSettings().seed_k
     shown = capsys.readouterr()
-    assert "· seed_k=3" in shown.out
+    assert "· seed_k=9" in shown.out
     assert f"written to {out}: report.md, report.json" in shown.out
     assert "Traceback" not in shown.err
 
@@ -71,6 +75,9 @@ def test_ablate_alone_switches_every_part_off(documents, tmp_path, capsys):
         (["--replay", "never.json"], "no such result file"),
         (["--replay", "never.json", "--ablate"], "leave out --ablate"),
         (["--replay", "never.json", "--lookups", "2"], "leave out --lookups"),
+        (["--replay", "never.json", "--system", "bm25"], "leave out --system"),
+        (["--replay", "never.json", "--tolerance", "200"], "from 0 to 1"),
+        (["--sample", "2", "--lookups", "2"], "either lookups or sample"),
     ],
 )
 def test_a_mistake_is_one_clear_line(options, says, documents, capsys):
@@ -87,6 +94,37 @@ def test_counts_are_at_least_one(option, documents, capsys):
         cli.main(["bench", "recall", "--data", documents, option, "0"])
     assert stopped.value.code == 2
     assert option in capsys.readouterr().err
+
+
+def test_help_lists_what_there_is(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["bench", "recall", "--help"])
+    shown = capsys.readouterr().out
+    for name in (*SYSTEMS, *SOURCES, *FORMATS):
+        assert re.search(rf"\b{name}\b", shown), name
+
+
+def test_a_set_without_triples_is_told(tmp_path, capsys):
+    data = json.loads(gzip.decompress(write_documents(tmp_path).read_bytes()))
+    bare = tmp_path / "bare.json"
+    bare.write_text(json.dumps({**data, "passages": [
+        {**one, "triples": []} for one in data["passages"]
+    ]}))  # fmt: skip
+    said = "bare records no triples"
+    assert cli.main(["bench", "recall", "--data", str(bare)]) == 0
+    assert said in capsys.readouterr().out
+    assert cli.main(["bench", "recall", "--data", str(bare), "--triples", "cooccurrence"]) == 0
+    assert said not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--out", "--json", "--cache"])
+def test_where_nothing_can_be_written_nothing_runs(option, documents, tmp_path, capsys):
+    taken = tmp_path / "taken"
+    taken.mkdir() if option == "--json" else taken.touch()
+    command = ["bench", "recall", "--data", documents, "--system", "dense"]
+    assert cli.main([*command, option, str(taken)]) == 2
+    assert re.search(r"is a (file|folder): name a", capsys.readouterr().err)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["documents.json.gz", "taken"]
 
 
 def test_a_replay_ends_with_code_1_where_a_figure_has_moved(documents, tmp_path, capsys):

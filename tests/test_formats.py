@@ -329,7 +329,7 @@ def test_hipporag_1_wrote_its_corpus_as_titles_with_sentences(orchards):
 
 
 def test_hipporag_needs_to_know_which_files(orchards, tmp_path):
-    with pytest.raises(InvalidInput, match=r"reproduce.*is of no known format"):
+    with pytest.raises(InvalidInput, match=r"reproduce is a folder.*name a file in it"):
         load_dataset(orchards.parent)
     results = orchards / "openie_results_ner_scribe.json"
     shutil.copy(results, orchards / "openie_results_ner_other.json")

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from graphmem.errors import InvalidInput
 from graphmem.experiments.dataset import DataSet, Question, Record
-from graphmem.experiments.english import conjugated, has_day, kind_of, parsed
 from graphmem.experiments.lookups import lookups
+from graphmem.experiments.lookups.english import conjugated, has_day, kind_of, parsed
+from graphmem.experiments.lookups.rewording import _rules, _verbs, relation, reworded
 from graphmem.experiments.mixing import mixed
-from graphmem.experiments.rewording import _rules, _verbs, relation, reworded
 from graphmem.types import Message, Scope, Triple
 from graphmem.words import terms, words
 

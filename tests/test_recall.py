@@ -74,27 +74,40 @@ def test_seeds_are_shares_of_the_reset_heaviest_first():
     assert {"Salt Road", "Iva Kos"} <= {seed.entity.name for seed in found.seeds}
 
 
-def test_a_document_about_what_the_question_names_answers_better_by_itself():
-    def prior_of(said: list[Said], weight: float) -> dict[str, float]:
-        index = World(said).index()
-        vector = HashEmbedder().embed_query(asked)
-        settings = RecallSettings(topic_weight=weight)
-        found = weigh(index.snapshot(), asked, vector, settings, Clock())
-        by_place = zip(index.snapshot().passages, found.scores.tolist(), strict=True)
-        return {passage.id: score for passage, score in by_place}
+def prior_of(said: list[Said], asked: str, settings: RecallSettings) -> dict[str, float]:
+    """h of each passage by id."""
+    memory = World(said).index().snapshot()
+    found = weigh(memory, asked, HashEmbedder().embed_query(asked), settings, Clock())
+    ids_ = [passage.id for passage in memory.passages]
+    return dict(zip(ids_, found.scores.tolist(), strict=True))
 
+
+def test_a_document_about_what_the_question_names_answers_better_by_itself():
     asked = "Is there a ferry at noon where Motovun has a hill?"
+    off, on = RecallSettings(topic_weight=0.0), RecallSettings(topic_weight=1.0)
     said = [
         Said("ferry", "Ferry to Motovun at noon.", [("boat", "sails to", "Motovun")], title="Boat"),
         Said("town", "Old walls, on a hill.", [("Motovun", "has", "old walls")], title="Motovun"),
         *(Said(f"x{n}", f"Nothing of {n} here.", [(f"x{n}", "is", "far")]) for n in range(20)),
     ]
-    silent, loud = prior_of(said, 0.0), prior_of(said, 1.0)
+    silent, loud = prior_of(said, asked, off), prior_of(said, asked, on)
     assert (silent["ferry"], loud["town"]) == (1.0, 1.0)
     assert silent["town"] / silent["ferry"] < loud["town"] / loud["ferry"]
     # Of a message, what it is about says little.
     spoken = [replace(one, title="", speaker="Zoe", session=one.id) for one in said]
-    assert prior_of(spoken, 0.0) == prior_of(spoken, 1.0)
+    assert prior_of(spoken, asked, off) == prior_of(spoken, asked, on)
+
+
+def test_a_question_that_names_a_speaker_is_about_what_was_said():
+    said = [
+        Said("notes", "The boat leaks at the stern."),
+        Said("talk", "The boat leaks at the stern.", speaker="Zoe", session="s"),
+        Said("chat", "Which stern?", speaker="Bo", session="s2"),
+    ]
+    settings = RecallSettings(speaker_weight=0.0)
+    plain = prior_of(said, "Where does the boat leak?", settings)
+    named = prior_of(said, "Where did Zoe say the boat leaks?", settings)
+    assert plain["notes"] == plain["talk"] == named["talk"] == 1.0 > named["notes"]
 
 
 def test_of_neighbours_the_message_that_says_it_itself_comes_first():

@@ -52,7 +52,7 @@ def replayed(path, data, **options):
 def test_what_holds_is_said_to_hold(committed, chat, documents):
     drifts, shown = replayed(committed, [chat, documents])
     assert drifts == []
-    assert "8 of 8 rows hold within 0.5 points" in shown
+    assert "8 of 8 rows hold within 1.00 points" in shown
 
 
 def test_what_has_moved_is_shown(committed, chat):
@@ -80,6 +80,16 @@ def test_a_row_of_the_defaults_is_measured_with_those_of_today(committed, chat):
     assert replayed(committed, [chat.parent])[0] == []
 
 
+def test_a_format_that_was_named_is_named_again(chat, tmp_path):
+    path = tmp_path / "out.json"
+    (one,) = bench([chat], ["bm25"], format="normal", json_path=path)
+    assert one["format"] == "normal"
+    assert replayed(path, [chat])[0] == []
+    path.write_text(path.read_text().replace('"format": "normal"', '"format": "locomo"'))
+    with pytest.raises(InvalidInput, match="sample_id"):
+        replayed(path, [chat])
+
+
 def test_rows_that_need_a_model_are_left_out_aloud(committed, chat):
     content = json.loads(committed.read_text())
     content["results"][0] |= {"triples": "model", "model": "openai/x/1"}
@@ -88,6 +98,10 @@ def test_rows_that_need_a_model_are_left_out_aloud(committed, chat):
     assert drifts == []
     assert "7 of 7 rows hold" in shown
     assert "openai/x/1" in shown
+    content["results"] = content["results"][:1]
+    committed.write_text(json.dumps(content))
+    with pytest.raises(InvalidInput, match="asked a model"):
+        replayed(committed, [chat])
 
 
 @pytest.mark.parametrize(
@@ -97,7 +111,7 @@ def test_rows_that_need_a_model_are_left_out_aloud(committed, chat):
         ("{", InvalidInput, "no result file"),
         ("[]", InvalidInput, "no result file"),
         ('{"results": []}', InvalidInput, "lists no results"),
-        ('{"results": [{"data": "x.json"}]}', InvalidInput, r"results\[0\] lacks files"),
+        ('{"results": [{"data": "x.json"}]}', InvalidInput, r"results\[0\] lacks questions, files"),
         ('{"results": [3]}', InvalidInput, r"results\[0\]"),
     ],
 )

@@ -14,7 +14,7 @@ import pytest
 from experiment_parts import ALL, ANA, CHAT, DOCUMENTS, Noting, said, unheard, written
 from graphmem import Extraction, RecallSettings
 from graphmem.errors import ExtractionError, InvalidInput
-from graphmem.experiments import DataSet, Question
+from graphmem.experiments import PARTS, DataSet, Question
 from graphmem.experiments.systems import SYSTEMS, Parts, Retunable, System, open_system
 from graphmem.experiments.systems.llama import FactBlock, VectorBlock
 from graphmem.experiments.systems.plain import InContext
@@ -142,7 +142,7 @@ def test_other_constants_need_no_second_reading():
         system.ingest(CHAT, unheard)
         calls = extractor.usage
         assert system.ask(CHAT.questions[0], 10).route == "graph"
-        system.retune(RecallSettings(least_covered=1.0, seed_k=0, name_weight=0.0))
+        system.retune(RecallSettings(least_covered=1.0, **PARTS["graph"]))
         assert system.ask(CHAT.questions[0], 10).route == "dense"
         system.retune(None)
         assert system.ask(CHAT.questions[0], 10).route == "graph"

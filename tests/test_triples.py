@@ -9,10 +9,10 @@ import pytest
 from experiment_parts import CHAT, DOCUMENTS, written
 from graphmem import Extraction, Passage, Triple
 from graphmem.errors import InvalidInput
-from graphmem.experiments.cooccurrence import CooccurrenceExtractor
-from graphmem.experiments.extraction_cache import CachedExtractor
 from graphmem.experiments.reading import passage_ids
 from graphmem.experiments.triples import SOURCES, source
+from graphmem.experiments.triples.cache import CachedExtractor
+from graphmem.experiments.triples.cooccurrence import CooccurrenceExtractor
 from graphmem.testing import ScriptedExtractor
 from graphmem.types import Extractor, Usage
 

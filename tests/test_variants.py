@@ -88,6 +88,14 @@ def test_a_sweep_has_a_variant_a_value_and_several_are_no_product():
     assert found[-1].settings.bridge_weight == RecallSettings().bridge_weight
 
 
+def test_what_is_set_as_it_is_already_changes_nothing():
+    usual = f"damping={RecallSettings().damping}"
+    found = variants_of([usual, "synonyms_kept=9"], ["damping=0.9"])
+    assert [one.label for one in found] == ["", "synonyms_kept=9", "synonyms_kept=9, damping=0.9"]
+    found = variants_of([usual], ["damping=0.9"])
+    assert [(one.label, one.base) for one in found] == [("", ""), ("damping=0.9", "")]
+
+
 def test_a_value_that_is_there_already_is_not_run_again():
     default = RecallSettings().seed_k
     found = variants_of(sweeps=[f"seed_k={default},{default + 1},{default + 1}"])

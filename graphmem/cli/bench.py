@@ -16,11 +16,14 @@ __all__ = ["add_bench"]
 T = TypeVar("T")
 
 _MODEL = (
-    "Given a server or a model, here or by OPENAI_API_KEY or OPENAI_BASE_URL, that\n"
-    "model (OpenAI-compatible) is what {} asks."
+    "An OpenAI-compatible one, named here or by OPENAI_API_KEY or OPENAI_BASE_URL;\n"
+    "it is asked by {}."
 )
-# What --replay takes from the result file.
-_LISTED = ("out", "plots", "json", "set", "sweep", "lookups", "sample", "mix", "format")
+# What --replay takes from the result file, or has no use for.
+_LISTED = (
+    *("format", "lookups", "sample", "mix", "seeds", "system", "triples", "set", "sweep", "ablate"),
+    *("depth", "budget", "out", "plots", "json"),
+)
 
 
 def add_bench(commands: Any) -> None:
@@ -32,7 +35,7 @@ def add_bench(commands: Any) -> None:
         "measure recall, extraction and writing",
         "graphmem bench recall --help",
     )
-    kinds = bench.add_subparsers(metavar="KIND", required=True)
+    kinds = bench.add_subparsers(required=True)
     _add_recall(kinds)
     _add_extraction(kinds)
     _add_put(kinds)
@@ -48,26 +51,34 @@ def _recall(options: argparse.Namespace) -> int:
     model = _needed(extractor_of(options), "--triples model") if _reads(options) else None
     llm = _needed(llm_of(options), "a system of --system") if _asks(options) else None
     ablated = options.ablate if options.ablate != [] else ["all"]
-    bench_recall(
-        options.data,
-        options.system,
-        triples=options.triples,
-        seeds=options.seeds,
-        variants=variants_of(options.set, options.sweep, ablated or ()),
-        format=options.format,
-        lookups=options.lookups,
-        sample=options.sample,
-        mix=options.mix,
-        depth=options.depth,
-        budget=options.budget,
-        out=options.out,
-        plots=options.plots,
-        json_path=options.json,
-        cache=options.cache,
-        model=model,
-        llm=llm,
-        console=open_console(),
-    )
+    try:
+        bench_recall(
+            options.data,
+            options.system,
+            triples=options.triples,
+            seeds=options.seeds,
+            variants=variants_of(options.set, options.sweep, ablated or ()),
+            format=options.format,
+            lookups=options.lookups,
+            sample=options.sample,
+            mix=options.mix,
+            depth=options.depth,
+            budget=options.budget,
+            out=options.out,
+            plots=options.plots,
+            json_path=options.json,
+            cache=options.cache,
+            model=model,
+            llm=llm,
+            console=open_console(),
+        )
+    except KeyboardInterrupt:
+        if options.out is not None:
+            open_console(stderr=True).print(
+                f"finished rows are in {options.out}: the same command goes on from there",
+                soft_wrap=True,
+            )
+        raise
     return 0
 
 
@@ -90,9 +101,7 @@ def _asks(options: argparse.Namespace) -> bool:
 def _replay(options: argparse.Namespace) -> int:
     from graphmem.experiments import bench_replay
 
-    given = [name for name in _LISTED if getattr(options, name)]
-    if options.ablate is not None:
-        given.append("ablate")
+    given = [name for name in _LISTED if getattr(options, name) != options.default_of(name)]
     if given:
         raise InvalidInput(f"--replay measures what the file lists: leave out --{given[0]}")
     drifts = bench_replay(
@@ -148,8 +157,9 @@ def _add_recall(kinds: Any) -> None:
         "graphmem bench recall --data chat.json --set walk_half=0.3 'window=-1:0.5,0:1'",
         "graphmem bench recall --data chat.json --system graphmem my.module:MySystem",
         "# does a committed result still hold?",
-        "graphmem bench recall --replay results.json --data folder_of_data",
+        "graphmem bench recall --replay results/report.json --data folder_of_data",
     )
+    parser.set_defaults(default_of=parser.get_default)
     _add_data(parser)
     asked = parser.add_argument_group("what is asked")
     asked.add_argument(
@@ -187,7 +197,7 @@ def _add_recall(kinds: Any) -> None:
         type=positive,
         default=550,
         metavar="N",
-        help="tokens for the recall within a budget (550)",
+        help="tokens for the recall within a budget, and for what in_context holds (550)",
     )
     results = parser.add_argument_group("results")
     results.add_argument(
@@ -210,11 +220,11 @@ def _add_recall(kinds: Any) -> None:
     results.add_argument(
         "--tolerance",
         type=float,
-        default=0.5,
+        default=1.0,
         metavar="POINTS",
-        help="how far a figure of a replay may move (0.5)",
+        help="how far a figure of a replay may move (1)",
     )
-    add_model(parser, "a model", _MODEL.format("--triples model or a system that needs one"))
+    add_model(parser, "a model", _MODEL.format("--triples model and --system fact_block"))
 
 
 def _add_systems(parser: argparse.ArgumentParser) -> None:
@@ -228,8 +238,8 @@ def _add_systems(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=["graphmem"],
         metavar="NAME",
-        help="graphmem (default), hybrid, dense, bm25, ppr, …, or package.module:Factory; others "
-        "are compared with the first",
+        help="graphmem (default), ppr, hybrid, dense, bm25, in_context, no_memory, vector_block, "
+        "fact_block (asks a model), or package.module:Factory; others are compared with the first",
     )
     answers.add_argument(
         "--triples",
@@ -291,7 +301,7 @@ def _add_put(kinds: Any) -> None:
         "measure how long a flush takes, beside a plain fsync",
         "graphmem bench put --json put.json",
     )
-    parser.add_argument("--flushes", type=int, default=100, metavar="N", help="how many (100)")
+    parser.add_argument("--flushes", type=positive, default=100, metavar="N", help="how many (100)")
     _add_json(parser)
 
 

@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 2
     except KeyboardInterrupt:
+        open_console(stderr=True).print("graphmem: stopped")
         return 130
     except BrokenPipeError:
         # The reader (a pager, head) has seen enough; keep the interpreter's last flush quiet.

@@ -49,7 +49,7 @@ def llm_of(options: argparse.Namespace) -> LLM | None:
     named = _named(options)
     if named is None:
         return None
-    from graphmem.experiments.served import ServedLLM
+    from graphmem.experiments.systems.served import ServedLLM
 
     model, base_url = named
     return ServedLLM(model=model, base_url=base_url)

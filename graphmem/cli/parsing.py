@@ -30,8 +30,11 @@ def add_command(
 
 
 def positive(text: str) -> int:
-    """A whole number, at least 1."""
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
+    """A whole number, at least 1.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+    """
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1, not {text!r}")
+    return int(text)

@@ -6,10 +6,12 @@ import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphmem.errors import InvalidInput
 from graphmem.experiments.files import replacing
 from graphmem.identity import content_id
 from graphmem.types import Embedder
@@ -23,6 +25,9 @@ class CachedEmbedder:
     Args:
         embedder: makes the vectors that are missing; texts and questions must be embedded alike.
         folder: made where it is missing; holds one file a model.
+
+    Raises:
+        InvalidInput: the model's file is damaged.
     """
 
     def __init__(self, embedder: Embedder, folder: str | Path) -> None:
@@ -31,10 +36,9 @@ class CachedEmbedder:
         self._file = Path(folder) / f"{name}.npz"
         self._lock = threading.Lock()
         self._rows: dict[str, NDArray[np.float32]] = {}
-        self._is_saved = True
         if self._file.is_file():
-            with np.load(self._file) as kept:
-                self._rows = dict(zip(kept["ids"].tolist(), kept["rows"], strict=True))
+            self._rows = _load(self._file)
+        self._saved = len(self._rows)
 
     @property
     def name(self) -> str:
@@ -49,7 +53,6 @@ class CachedEmbedder:
             rows = self._embedder.embed(list(missing.values()))
             with self._lock:
                 self._rows.update(zip(missing, rows, strict=True))
-                self._is_saved = False
         elif not ids:
             return self._embedder.embed([])
         return np.stack([self._rows[key] for key in ids])
@@ -62,10 +65,18 @@ class CachedEmbedder:
     def save(self) -> None:
         """Write what is new; the file is whole or as it was."""
         with self._lock:
-            if self._is_saved:
+            if self._saved == len(self._rows):
                 return
-            ids, rows = list(self._rows), np.stack(list(self._rows.values()))
-            self._is_saved = True
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(self._file) as file:
-            np.savez(file, ids=np.array(ids), rows=rows)
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(self._file) as file:
+                rows = np.stack(list(self._rows.values()))
+                np.savez(file, ids=np.array(list(self._rows)), rows=rows)
+            self._saved = len(self._rows)
+
+
+def _load(file: Path) -> dict[str, NDArray[np.float32]]:
+    try:
+        with file.open("rb") as opened, np.load(opened) as kept:
+            return dict(zip(kept["ids"].tolist(), kept["rows"], strict=True))
+    except (OSError, ValueError, EOFError, LookupError, BadZipFile) as error:
+        raise InvalidInput(f"the vectors in {file} are damaged ({error}): delete it") from error

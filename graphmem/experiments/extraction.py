@@ -23,25 +23,45 @@ from typing import Any
 
 from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 
 from graphmem.errors import InvalidInput
 from graphmem.experiments.dataset import DataSet, Record
-from graphmem.experiments.files import machine, must_have_folder, write_json
+from graphmem.experiments.files import must_take_file, must_take_folder, write_json
 from graphmem.experiments.formats import load_dataset
+from graphmem.experiments.provenance import machine
 from graphmem.experiments.reading import Meter, passage_ids, read
+from graphmem.experiments.report import Table, quiet_in_notebooks
+from graphmem.experiments.report.wording import data_name
 from graphmem.experiments.triples import source
 from graphmem.progress import progress_bar
 from graphmem.types import Extraction, Extractor, Scope, Triple
 from graphmem.words import terms, words
 
-__all__ = ["bench_extraction", "says_the_same"]
+__all__ = ["Readings", "bench_extraction", "says_the_same"]
 
 Result = dict[str, Any]
 
 
+class Readings(list[Result]):
+    """What ``bench_extraction`` returns, a mapping for each extractor; in a notebook, a table."""
+
+    def __repr__(self) -> str:
+        return repr(self.table)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+    @property
+    def table(self) -> Table:
+        """Shares in percent, of how many, and what could not be read."""
+        header = ["data", "extractor", "found", "of", "right", "of", "passages", "failed"]
+        caption = "recorded triples found, and triples read that are right, in percent"
+        return Table(header, [_cells(one) for one in self], caption)
+
+
 def bench_extraction(
-    data: Sequence[str | Path],
+    data: Sequence[str | Path | DataSet],
     extractors: Sequence[str] = ("rules",),
     *,
     sample: int = 200,
@@ -50,13 +70,13 @@ def bench_extraction(
     cache: str | Path | None = None,
     json_path: str | Path | None = None,
     console: Console | None = None,
-) -> list[Result]:
+) -> Readings:
     """Measure each extractor on each data set, show a table, and return the figures.
 
     Passages are read as a memory's worker would: in its batches, with what stands before them.
 
     Args:
-        data: files in any format that ``load_dataset`` knows, with recorded triples.
+        data: files in any format that ``load_dataset`` knows, or data sets, with recorded triples.
         extractors: names out of ``triples.SOURCES``; ``recorded`` shows what a perfect one gets.
         sample: how many documents of a set are read, drawn by ``seed``; conversations are read
             whole, for their messages need each other. 0: everything.
@@ -64,7 +84,8 @@ def bench_extraction(
         model: reads as the extractor ``model``.
         cache: a folder that keeps the readings of ``model``.
         json_path: where to write ``{"results": […], "machine": {…}}``.
-        console: where to show the table; standard output where omitted.
+        console: where to show the table; standard output where omitted, in a notebook nowhere:
+            there what is returned is a table.
 
     Returns:
         For each data set and extractor: ``data``, ``extractor``, ``name`` (as kept with facts),
@@ -76,21 +97,23 @@ def bench_extraction(
         NotFound, InvalidInput: a wrong file or name, or a set without triples; nothing has run
             then.
     """
-    must_have_folder(json_path)
+    must_take_file(json_path)
+    must_take_folder(cache)
     if sample < 0:
         raise InvalidInput(f"sample must be 0 (everything) or more documents, not {sample}")
     sources = {name: source(name, model=model, cache=cache) for name in extractors}
-    sets = [_sampled(load_dataset(path), sample, seed) for path in data]
-    results = [
+    read = [one if isinstance(one, DataSet) else load_dataset(one) for one in data]
+    sets = [_sampled(one, sample, seed) for one in read]
+    results = Readings(
         {"data": one.name, "extractor": name, **_measure(one, sources[name](one), name)}
         for one in sets
         for name in sources
-    ]
+    )
     if json_path is not None:
         write_json(
             json_path, {"results": results, "sample": sample, "seed": seed, "machine": machine()}
         )
-    (console or Console()).print(_table(results))
+    (console or quiet_in_notebooks()).print(_table(results))
     return results
 
 
@@ -179,8 +202,8 @@ def _alike(one: Collection[str], other: Collection[str]) -> bool:
     return shared > 0 and 2 * shared >= 0.5 * (len(one) + len(other))
 
 
-def _table(results: Sequence[Result]) -> Table:
-    table = Table(
+def _table(results: Sequence[Result]) -> RichTable:
+    table = RichTable(
         title="recorded triples found, and triples read that are right, in percent",
         box=SIMPLE,
         pad_edge=False,
@@ -190,19 +213,21 @@ def _table(results: Sequence[Result]) -> Table:
     for column in ("found", "of", "right", "of", "passages", "failed", "calls", "seconds"):
         table.add_column(column, justify="right", no_wrap=True)
     for one in results:
-        table.add_row(
-            one["data"].removesuffix(".gz").removesuffix(".json"),
-            one["extractor"],
-            _percent(one["found_share"]),
-            str(one["reference"]),
-            _percent(one["right_share"]),
-            str(one["extracted"]),
-            str(one["passages"]),
-            str(one["failed"]),
-            str(one["usage"]["calls"]),
-            f"{one['seconds']:.1f}",
-        )
+        table.add_row(*_cells(one), str(one["usage"]["calls"]), f"{one['seconds']:.1f}")
     return table
+
+
+def _cells(one: Result) -> list[str]:
+    return [
+        data_name(one["data"]),
+        one["extractor"],
+        _percent(one["found_share"]),
+        str(one["reference"]),
+        _percent(one["right_share"]),
+        str(one["extracted"]),
+        str(one["passages"]),
+        str(one["failed"]),
+    ]
 
 
 def _percent(share: float | None) -> str:

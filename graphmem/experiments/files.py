@@ -4,43 +4,61 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
-from graphmem import __version__
-from graphmem.errors import NotFound
+from graphmem.errors import InvalidInput, NotFound
 
-__all__ = ["machine", "must_have_folder", "replacing", "write_json"]
+__all__ = ["must_take_file", "must_take_folder", "replacing", "write_json"]
 
 _SPACE = re.compile(r"\n *")
 _PLAIN_LIST = re.compile(r"\[\n([^\[\]{}]*)\n *\]")
 
 
-def machine() -> dict[str, Any]:
-    """What figures were measured on."""
-    libraries = ("numpy", "scipy", "faiss-cpu", "igraph", "SQLAlchemy", "llama-index-core")
-    return {
-        "cpu": platform.machine(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "graphmem": __version__,
-        **{library: version(library) for library in libraries},
-    }
-
-
-def must_have_folder(path: str | Path | None) -> None:
-    """Check before long work that its results can be written.
+def must_take_file(path: str | Path | None) -> None:
+    """Check before long work that a file can be written in the end; None asks for none.
 
     Raises:
-        NotFound: the folder does not exist.
+        NotFound: its folder does not exist.
+        InvalidInput: a folder has its name, or its folder may not be written to.
     """
-    if path is not None and not Path(path).resolve().parent.is_dir():
-        raise NotFound(f"there is no folder {str(Path(path).parent)!r} to write to: make it first")
+    if path is None:
+        return
+    _must_have_place(Path(path))
+    if Path(path).is_dir():
+        raise InvalidInput(f"{str(path)!r} is a folder: name a file in it")
+
+
+def must_take_folder(path: str | Path | None) -> None:
+    """Check before long work that a folder is there or can be made; None asks for none.
+
+    Raises:
+        NotFound: the folder around it does not exist.
+        InvalidInput: a file has its name, or it may not be written to.
+    """
+    if path is None:
+        return
+    if Path(path).is_dir():
+        _must_be_writable(Path(path))
+        return
+    _must_have_place(Path(path))
+    if Path(path).exists():
+        raise InvalidInput(f"{str(path)!r} is a file: name a folder")
+
+
+def _must_have_place(path: Path) -> None:
+    around = path.resolve().parent
+    if not around.is_dir():
+        raise NotFound(f"there is no folder {str(path.parent)!r} to write to: make it first")
+    _must_be_writable(around)
+
+
+def _must_be_writable(folder: Path) -> None:
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInput(f"the folder {str(folder)!r} may not be written to: name another one")
 
 
 @contextmanager

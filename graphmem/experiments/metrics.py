@@ -143,7 +143,7 @@ def all_found(outcome: Outcome, cut: int) -> float:
 
 
 def reciprocal_rank(outcome: Outcome) -> float:
-    """1 / rank of the first gold record; 0 where none was ranked."""
+    """1 / rank of the first gold record, as deep as was asked; 0 where none was ranked."""
     ranked = [rank for rank in outcome.ranks if rank]
     return 1 / min(ranked) if ranked else 0.0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,24 @@ from graphmem.experiments.formats import load_dataset
 from graphmem.experiments.lookups import lookups as asked_back
 from graphmem.experiments.mixing import mixed
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["Origin", "Prepared", "prepare"]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How a data set is made, so that it can be made again.
+
+    Attributes:
+        files: names of its files, or of sets that were there; several are one memory.
+        format: the files' format; None: told by their content.
+        lookups: how many look-ups are asked in place of its questions; 0: the questions are.
+        sample: how many of its questions are drawn; 0: all.
+    """
+
+    files: tuple[str, ...]
+    format: str | None = None
+    lookups: int = 0
+    sample: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,46 +39,54 @@ class Prepared:
 
     Attributes:
         data: the set.
-        files, lookups, sample: as in ``rows.Setup``.
+        origin: how it was made.
         content: digest of its records and questions.
     """
 
     data: DataSet
-    files: tuple[str, ...]
-    lookups: int = 0
-    sample: int = 0
-    content: str = ""
+    origin: Origin
+    content: str
 
 
 def prepare(
-    paths: Sequence[str | Path],
+    data: Sequence[str | Path | DataSet],
     *,
     format: str | None = None,
     lookups: int = 0,
     sample: int = 0,
     mix: bool = False,
 ) -> list[Prepared]:
-    """The data sets that a run asks, in the order of the files.
+    """The data sets that a run asks, in order; of files, and of sets that are there already.
+
+    Everything is as in ``bench_recall``.
 
     Raises:
         NotFound, InvalidInput: a file that is not there or not of its format; negative counts.
     """
     if min(lookups, sample) < 0 or (lookups and sample):
         raise InvalidInput("pass either lookups or sample, each at least 1")
-    read = [load_dataset(path, format) for path in dict.fromkeys(map(Path, paths))]
+    read = [
+        one if isinstance(one, DataSet) else load_dataset(one, format) for one in _distinct(data)
+    ]
     files: list[tuple[str, ...]] = [(one.name,) for one in read]
     if len(set(files)) < len(files):
-        raise InvalidInput("two data files have one name, by which results are told: rename one")
+        raise InvalidInput("two data sets have one name, by which results are told: rename one")
     if mix:
         read, files = [mixed(*read)], [tuple(one.name for one in read)]
     if lookups:
-        read = [asked_back(one, lookups, 0) for one in read]
+        read = [asked_back(one, lookups) for one in read]
     elif sample:
-        read = [one.sample(sample, 0) for one in read]
+        read = [one.sample(sample) for one in read]
     return [
-        Prepared(one, names, lookups, sample, _digest(one))
+        Prepared(one, Origin(names, format, lookups, sample), _digest(one))
         for one, names in zip(read, files, strict=True)
     ]
+
+
+def _distinct(data: Sequence[str | Path | DataSet]) -> Iterable[Path | DataSet]:
+    """Each file and each set once."""
+    given = (one if isinstance(one, DataSet) else Path(one) for one in data)
+    return {id(one) if isinstance(one, DataSet) else one: one for one in given}.values()
 
 
 def _digest(data: DataSet) -> str:

@@ -15,8 +15,9 @@ from rich.console import Console
 from rich.table import Table
 
 from graphmem.errors import InvalidInput
-from graphmem.experiments.files import machine, must_have_folder, write_json
+from graphmem.experiments.files import must_take_file, write_json
 from graphmem.experiments.metrics import percentiles
+from graphmem.experiments.provenance import machine
 from graphmem.progress import progress_bar
 from graphmem.testing import HashEmbedder, ScriptedExtractor
 
@@ -49,9 +50,9 @@ def bench_put(
         and the machine.
 
     Raises:
-        InvalidInput: a count below 1.
+        NotFound, InvalidInput: a count below 1, or a result that cannot be written there.
     """
-    must_have_folder(json_path)
+    must_take_file(json_path)
     if min(flushes, messages, words) < 1:
         raise InvalidInput("flushes, messages and words must each be at least 1")
     with tempfile.TemporaryDirectory(prefix="graphmem-bench-") as folder:

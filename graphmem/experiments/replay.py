@@ -4,32 +4,38 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
 from graphmem.errors import InvalidInput, NotFound
+from graphmem.experiments.files import must_take_folder
 from graphmem.experiments.measuring import Measurer
 from graphmem.experiments.metrics import FIGURES
-from graphmem.experiments.preparing import Prepared, prepare
+from graphmem.experiments.preparing import Origin, Prepared, prepare
+from graphmem.experiments.report.wording import data_name
 from graphmem.experiments.rows import Result, Setup, result
+from graphmem.experiments.systems import kind_of
 from graphmem.experiments.variants import Variant
-from graphmem.experiments.wording import data_name
+from graphmem.types import Extractor
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
 
 __all__ = ["TOLERANCE", "Drift", "bench_replay"]
 
-TOLERANCE = 0.005
-"""How far a share may lie from the committed one: other builds of the numeric libraries add up in
-another order, and a near tie may fall the other way."""
+TOLERANCE = 0.01
+"""How far a share may lie from the committed one: one question of a hundred. Other builds of the
+numeric libraries add up in another order, and a near tie may fall the other way."""
 
 _JUDGED = (*FIGURES, "stale_first")
 # What a row must tell so that it can be measured again.
 _NEEDED = (
-    *("data", "files", "lookups", "sample", "questions"),
+    *("data", "questions", *(one.name for one in fields(Origin))),
     *("system", "triples", "seed", "variant", "changes", "part", "base"),
     *("depth", "budget", "model"),
 )
@@ -57,8 +63,11 @@ def bench_replay(
     data: Sequence[str | Path],
     *,
     tolerance: float = TOLERANCE,
+    embed_model: Any = None,
+    cache: str | Path | None = None,
+    model: Extractor | None = None,
+    llm: LLM | None = None,
     console: Console | None = None,
-    **parts: Any,
 ) -> list[Drift]:
     """Measure the rows of a result file again and show which figures have moved.
 
@@ -70,26 +79,33 @@ def bench_replay(
         file: written by ``bench_recall``.
         data: the data files, or folders that hold them; found by their names.
         tolerance: how far a share may move, 0 to 1.
+        embed_model: as in ``bench_recall``.
+        cache: as in ``bench_recall``.
+        model: reads triples, where rows had a model do so.
+        llm: for rows of systems that ask one.
         console: where to show what was found; standard output where omitted.
-        parts: ``embed_model``, ``cache``, ``model`` and ``llm``, as for ``bench_recall``.
 
     Returns:
         All drifts; empty where every figure holds.
 
     Raises:
         NotFound: a file is missing.
-        InvalidInput: the file was not written by ``bench_recall``.
+        InvalidInput: the file was not written by ``bench_recall``, there is no model for any of its
+            rows, or the tolerance is no share.
     """
+    if not 0 <= tolerance <= 1:
+        raise InvalidInput(f"the tolerance is a share from 0 to 1, not {tolerance:g}")
+    must_take_folder(cache)
     console = console or Console(markup=False)
-    committed = _measurable(_read(Path(file)), parts, console)
-    measurer = Measurer(parts.pop("embed_model", None), **parts)
-    sets: dict[tuple[Any, ...], Prepared] = {}
+    committed = _measurable(_read(Path(file)), model, llm, console)
+    measurer = Measurer(embed_model, cache=cache, model=model, llm=llm)
+    sets: dict[Origin, Prepared] = {}
     setups: list[Setup] = []
     for one in committed:
-        made = (tuple(one["files"]), one["lookups"], one["sample"])
-        if made not in sets:
-            sets[made] = _prepared(*made, data)
-        setups.append(_setup(measurer, sets[made], one))
+        origin = Origin(tuple(one["files"]), one["format"], one["lookups"], one["sample"])
+        if origin not in sets:
+            sets[origin] = _prepared(origin, data)
+        setups.append(_setup(measurer, sets[origin], one))
     rows = measurer.measure(setups, list(sets.values()))
     drifts: list[Drift] = []
     for setup, old, row in zip(setups, committed, rows, strict=True):
@@ -121,24 +137,33 @@ def _read(path: Path) -> list[Result]:
 
 
 def _measurable(
-    committed: Sequence[Result], parts: Mapping[str, Any], console: Console
+    committed: Sequence[Result], model: Extractor | None, llm: LLM | None, console: Console
 ) -> list[Result]:
     """The rows for which there is a model, where they need one."""
-    has_model = parts.get("model") is not None or parts.get("llm") is not None
-    left_out = [one for one in committed if one["model"] and not has_model]
-    for one in left_out:
+    kept = []
+    for one in committed:
+        lacks_model = one["triples"] == "model" and model is None
+        lacks_llm = kind_of(one["system"]).needs_model and llm is None
+        if not (lacks_model or lacks_llm):
+            kept.append(one)
+            continue
         console.print(
             f"left out, for it asked {one['model']}: {one['system']} on {data_name(one['data'])}",
             soft_wrap=True,
         )
-    return [one for one in committed if one not in left_out]
+    if not kept:
+        raise InvalidInput("every row of the result file asked a model: name one")
+    return kept
 
 
-def _prepared(
-    files: Sequence[str], lookups: int, sample: int, data: Sequence[str | Path]
-) -> Prepared:
-    paths = [_found(name, data) for name in files]
-    (made,) = prepare(paths, lookups=lookups, sample=sample, mix=len(paths) > 1)
+def _prepared(origin: Origin, data: Sequence[str | Path]) -> Prepared:
+    (made,) = prepare(
+        [_found(name, data) for name in origin.files],
+        format=origin.format,
+        lookups=origin.lookups,
+        sample=origin.sample,
+        mix=len(origin.files) > 1,
+    )
     return made
 
 
@@ -189,7 +214,7 @@ def _moved(
 
 def _show(console: Console, drifts: Sequence[Drift], rows: int, tolerance: float) -> None:
     if not drifts:
-        console.print(f"{rows} of {rows} rows hold within {100 * tolerance:g} points")
+        console.print(f"{rows} of {rows} rows hold within {100 * tolerance:.2f} points")
         return
     table = Table(title="figures that no longer hold, in percent", box=SIMPLE, pad_edge=False)
     for column in ("data", "system", "figure"):

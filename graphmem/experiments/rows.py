@@ -25,6 +25,7 @@ from graphmem.experiments.metrics import (
     mean_figures,
     stale_first,
 )
+from graphmem.experiments.preparing import Origin
 from graphmem.experiments.variants import Variant
 from graphmem.identity import content_id
 from graphmem.types import Usage
@@ -32,8 +33,6 @@ from graphmem.types import Usage
 __all__ = ["Cost", "Result", "Row", "RowFolder", "Setup", "config_name", "result"]
 
 Result = dict[str, Any]
-# Decided by the settings, and only called by it.
-_LABELS = ("variant",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +41,7 @@ class Setup:
 
     Attributes:
         data: the data set's name.
-        files, lookups, sample: how it is made: from which files (several are one memory), how many
-            look-ups are asked in place of its questions, how many questions are drawn (0: all).
+        origin: how the set is made.
         left_out: how many things of the files could not be used, by what they are.
         content: digest of its records and questions.
         system, triples, seed: as in ``bench_recall``; ``triples`` is ``""`` for a system without.
@@ -56,9 +54,7 @@ class Setup:
     """
 
     data: str
-    files: tuple[str, ...]
-    lookups: int
-    sample: int
+    origin: Origin
     left_out: Mapping[str, int]
     content: str
     system: str
@@ -75,7 +71,8 @@ class Setup:
     @property
     def fingerprint(self) -> str:
         """Equal for setups that must have the same figures, whatever their variant is called."""
-        parts = {key: value for key, value in asdict(self).items() if key not in _LABELS}
+        parts = asdict(self)
+        del parts["variant"]  # its constants are in the settings
         return content_id("row", json.dumps(parts, sort_keys=True))
 
     @property
@@ -86,7 +83,8 @@ class Setup:
 
 def config_name(system: str, triples: str, variant: str) -> str:
     """System, source of triples and variant in one name; what is usual is not said."""
-    parts = (system, "" if triples == "recorded" else triples, variant)
+    own = system.removeprefix("__main__:")  # typed into a notebook or a script
+    parts = (own, "" if triples == "recorded" else triples, variant)
     return " · ".join(part for part in parts if part)
 
 
@@ -215,7 +213,8 @@ def result(row: Row) -> Result:
     found["by_kind"] = _by(row.outcomes, [one.kind for one in row.outcomes])
     found["by_hops"] = _by(row.outcomes, [str(one.hops or "") for one in row.outcomes])
     found["left_out"] = dict(setup.left_out)
-    for name in ("depth", "budget", "files", "lookups", "sample", "embedder", "model", "settings"):
+    found |= asdict(setup.origin)
+    for name in ("depth", "budget", "embedder", "model", "settings"):
         found[name] = getattr(setup, name)
     found["changes"] = dict(setup.variant.changes)
     found["part"], found["base"] = setup.variant.part, setup.variant.base

@@ -7,18 +7,22 @@ is finished, and a run that was stopped goes on where it stood.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from graphmem.experiments.files import must_have_folder, write_json
-from graphmem.experiments.measuring import BUDGET, DEPTH, Measurer
-from graphmem.experiments.plots import draw, must_be_drawable
+from graphmem.experiments.dataset import DataSet
+from graphmem.experiments.files import must_take_file, must_take_folder, write_json
+from graphmem.experiments.measuring import DEPTH, Measurer
 from graphmem.experiments.preparing import prepare
-from graphmem.experiments.report import show, summary, write_report
-from graphmem.experiments.rows import Result, RowFolder
+from graphmem.experiments.report.plots import draw, must_be_drawable
+from graphmem.experiments.report.results import Results
+from graphmem.experiments.report.summary import quiet_in_notebooks, show, summary, write_report
+from graphmem.experiments.report.wording import data_name
+from graphmem.experiments.rows import RowFolder
+from graphmem.experiments.systems import BUDGET, Parts, name_of
 from graphmem.experiments.variants import DEFAULTS, Variant
 from graphmem.types import Extractor
 
@@ -29,8 +33,8 @@ __all__ = ["bench_recall"]
 
 
 def bench_recall(
-    data: Sequence[str | Path],
-    systems: Sequence[str] = ("graphmem",),
+    data: Sequence[str | Path | DataSet],
+    systems: Sequence[str | Callable[[Parts], Any]] = ("graphmem",),
     *,
     triples: Sequence[str] = ("recorded",),
     seeds: Sequence[int] = (0,),
@@ -49,12 +53,12 @@ def bench_recall(
     model: Extractor | None = None,
     llm: LLM | None = None,
     console: Console | None = None,
-) -> list[Result]:
+) -> Results:
     """Measure each system on each data set, show a table, and return the figures.
 
     Args:
-        data: files in any format that ``load_dataset`` knows.
-        systems: names out of ``SYSTEMS``, or dotted names of one's own.
+        data: files in any format that ``load_dataset`` knows, or data sets.
+        systems: names out of ``SYSTEMS``; for one's own the class, or its dotted name.
         triples: names out of ``triples.SOURCES``; a row each for systems that read triples.
         seeds: orders in which documents arrive; 0 is the file's. A row each.
         variants: constants of recall (see ``variants_of``); a row each for systems that have them.
@@ -63,7 +67,7 @@ def bench_recall(
         sample: draw that many questions from each set, with all records of their scopes.
         mix: put the records of all files into one memory.
         depth: how many records to ask for.
-        budget: tokens for ``within_budget``.
+        budget: tokens for ``within_budget``, and for what ``in_context`` holds.
         out: a folder for rows, ``report.json`` and ``report.md``; rows that are there already are
             not measured again.
         plots: draw pictures into ``out`` as well.
@@ -72,39 +76,54 @@ def bench_recall(
         cache: a folder that keeps vectors and a model's extractions from one run to the next.
         model: reads the triples of the source ``model``.
         llm: for systems that ask one.
-        console: where to show the tables; standard output where omitted.
+        console: where to show the tables; standard output where omitted, in a notebook nowhere:
+            there the results show themselves.
 
     Returns:
-        The rows' results, as in ``rows.result``.
+        The rows' results, as in ``rows.result``; in a notebook they are tables.
 
     Raises:
         NotFound, InvalidInput, MissingDependency: a wrong file or name, or something that is not
             installed; nothing has run then.
     """
-    must_have_folder(json_path)
-    must_have_folder(out)
+    must_take_file(json_path)
+    must_take_folder(out)
+    must_take_folder(cache)
     if plots:
         must_be_drawable(out)
     sets = prepare(data, format=format, lookups=lookups, sample=sample, mix=mix)
+    named = [name_of(system) for system in systems]
     measurer = Measurer(embed_model, cache=cache, model=model, llm=llm)
     setups = [
         setup
         for one in sets
         for setup in measurer.setups(
-            one, systems, triples, seeds, variants, depth=depth, budget=budget
+            one, named, triples, seeds, variants, depth=depth, budget=budget
         )
     ]
+    shown_on = console or quiet_in_notebooks()
+    for one in sets:
+        if any(s.content == one.content and s.triples == "recorded" for s in setups):
+            _tell_of_no_triples(one.data, shown_on)
     folder = None if out is None else RowFolder(Path(out) / "rows")
     rows = measurer.measure(setups, sets, folder)
-    content = summary(rows)
+    results = Results(rows)
+    content = summary(rows, results)
     if json_path is not None:
         write_json(json_path, content)
-    shown_on = console or Console(markup=False)
     show(shown_on, rows)
     if out is not None:
         write_report(Path(out), rows, content)
         drawn = draw(Path(out), rows) if plots else []
         names = ", ".join(["report.md", "report.json", *(path.name for path in drawn)])
         shown_on.print(f"written to {out}: {names}", soft_wrap=True)
-    results: list[Result] = content["results"]
     return results
+
+
+def _tell_of_no_triples(data: DataSet, console: Console) -> None:
+    if not any(record.triples for record in data.records):
+        console.print(
+            f"{data_name(data.name)} records no triples, so there is no graph to walk: other "
+            "sources of triples are rules, cooccurrence and model",
+            soft_wrap=True,
+        )

@@ -21,13 +21,15 @@ _DEFAULTS = {constant.name: constant.default for constant in fields(RecallSettin
 
 PARTS: Mapping[str, Mapping[str, Any]] = {
     # The whole way through facts: h is the ranking.
-    "graph": {"seed_k": 0, "name_weight": 0.0, "passage_weight": 0.0},
+    "graph": {"seed_k": 0, "seed_most": 0, "name_weight": 0.0, "passage_weight": 0.0},
     # Mass stays where it starts, so that each passage has only its own.
     "walk": {"damping": 0.0},
     "bridge": {"bridge_weight": 0.0},
+    "own_sense": {"own_weight": 0.0},
     "later": {"later_among": 0},
     # Where the walk starts.
     "fact_prior": {"fact_prior": 0.0},
+    "near_seeds": {"seed_most": 0},
     "names": {"name_weight": 0.0},
     "passage_seeds": {"passage_weight": 0.0},
     # What the graph knows.
@@ -38,7 +40,9 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     "window": {"window": ((0, 1.0),)},
     "meaning": {"meaning_weight": 0.0},
     "facts_in_h": {"fact_weight": 0.0},
+    "topic": {"topic_weight": 0.0},
     "speaker": {"speaker_weight": 0.0},
+    "documents": {"document_weight": 0.0},
     "date": {"date_weight": 0.0},
     "personal": {"personal_weight": 0.0},
     "question": {"question_weight": 0.0},
@@ -103,8 +107,9 @@ def variants_of(
         InvalidInput: an unknown setting or part, or a wrong value; the message names the nearest.
     """
     base = DEFAULTS
-    if sets:
-        changes = dict(map(parse_setting, sets))
+    asked = dict(map(parse_setting, sets))
+    changes = {name: value for name, value in asked.items() if value != _DEFAULTS[name]}
+    if changes:
         base = DEFAULTS.altered(" ".join(f"{n}={_shown(v)}" for n, v in changes.items()), changes)
     found = [DEFAULTS, base]
     for sweep in sweeps:

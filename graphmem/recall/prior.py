@@ -106,7 +106,7 @@ def _topics(memory: Snapshot, named: Ints) -> Floats:
 
 
 def _cue_scores(memory: Snapshot, cues: QuestionCues, settings: RecallSettings) -> Floats:
-    """What speaker, time and manner add to h; 0 for documents."""
+    """What speaker, time and manner add to h."""
     scores = settings.personal_weight * memory.is_personal.astype(np.float64)
     scores -= settings.question_weight * memory.is_question
     if cues.asks_when:
@@ -115,9 +115,11 @@ def _cue_scores(memory: Snapshot, cues: QuestionCues, settings: RecallSettings) 
     if cues.dates:
         near = closeness(cues.dates, memory.days, settings.date_scale)
         scores += settings.date_weight * np.where(is_spoken, near, 0.0)
+    if cues.speakers:
+        scores -= settings.document_weight * ~is_spoken
     if len(cues.speakers) == 1:
-        # Half for the right speaker, half off for others: a question that names nobody, or a
-        # document, stands in the middle.
+        # Half for the right speaker, half off for others: a question that names nobody stands in
+        # the middle.
         is_named = memory.speaker == memory.speakers.index(cues.speakers[0])
         half = settings.speaker_weight / 2
         scores += np.where(is_spoken, np.where(is_named, half, -half), 0.0)

@@ -85,5 +85,7 @@ def _told(source: Source) -> Format:
     for one in FORMATS.values():
         if one.fits(source):
             return one
+    if source.path.is_dir():
+        raise InvalidInput(f"{source.name} is a folder, not one of HippoRAG's: name a file in it")
     known = "; ".join(f"{name} ({one.about})" for name, one in FORMATS.items())
     raise InvalidInput(f"{source.name} is of no known format. Known are: {known}")

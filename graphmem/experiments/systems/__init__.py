@@ -4,10 +4,19 @@
 """
 
 from graphmem.experiments.systems.graphmem import GraphMemorySystem
-from graphmem.experiments.systems.interface import Answer, Kind, Parts, Progress, Retunable, System
-from graphmem.experiments.systems.opening import SYSTEMS, open_system
+from graphmem.experiments.systems.interface import (
+    BUDGET,
+    Answer,
+    Kind,
+    Parts,
+    Progress,
+    Retunable,
+    System,
+)
+from graphmem.experiments.systems.opening import SYSTEMS, kind_of, name_of, open_system
 
 __all__ = [
+    "BUDGET",
     "SYSTEMS",
     "Answer",
     "GraphMemorySystem",
@@ -16,5 +25,7 @@ __all__ = [
     "Progress",
     "Retunable",
     "System",
+    "kind_of",
+    "name_of",
     "open_system",
 ]

@@ -9,7 +9,6 @@ from graphmem.errors import ExtractionError, InvalidInput
 from graphmem.experiments.dataset import DataSet, Question
 from graphmem.experiments.reading import Meter, passage_ids, sessions
 from graphmem.experiments.systems.interface import Answer, Parts, Progress
-from graphmem.experiments.triples import recorded
 from graphmem.memory import GraphMemory
 from graphmem.settings import RecallSettings
 from graphmem.types import Extractor, Scope, Usage
@@ -54,7 +53,7 @@ class GraphMemorySystem:
                 self._records.setdefault((record.scope, passage_id), []).append(record.id)
         self._stores += 1
         self._scopes = data.scopes
-        self._extractor = (self._parts.triples or recorded)(data)
+        self._extractor = self._parts.triples(data)
         self._meter.watch(self._extractor)
         self._memory = self._open(self._parts.settings)
         for scope, session, records in sessions(data):

@@ -7,15 +7,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from graphmem.experiments.dataset import DataSet, Question
+from graphmem.experiments.triples import Source, recorded
 from graphmem.settings import RecallSettings
-from graphmem.types import Embedder, Extractor, Usage
+from graphmem.types import Embedder, Usage
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
-__all__ = ["Answer", "Kind", "Parts", "Progress", "Retunable", "System"]
+__all__ = ["BUDGET", "Answer", "Kind", "Parts", "Progress", "Retunable", "System"]
+
+BUDGET = 550
+"""Tokens that what is recalled may have: what the memory block adds to a prompt by default."""
 
 Progress = Callable[[int, int], None]
+"""Is told (done, total)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +79,19 @@ class Parts:
 
     Attributes:
         embedder: makes the vectors.
-        triples: where triples come from, for a data set (see ``triples.source``); None: those
-            recorded in it.
+        triples: where triples come from (see ``triples.source``).
         settings: the constants of recall, for systems that have them; None: the product's.
         llm: any LLM of LlamaIndex, for systems that need one.
         seed: for systems that draw lots.
+        budget: tokens of the model's context, for systems that fill it.
     """
 
     embedder: Embedder
-    triples: Callable[[DataSet], Extractor] | None = None
+    triples: Source = recorded
     settings: RecallSettings | None = None
     llm: LLM | None = None
     seed: int = 0
+    budget: int = BUDGET
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -17,7 +18,7 @@ from graphmem.experiments.systems.interface import Kind, Parts, System
 from graphmem.experiments.systems.plain import InContext, NoMemory
 from graphmem.experiments.systems.ppr import PersonalizedPageRank
 
-__all__ = ["SYSTEMS", "open_system"]
+__all__ = ["SYSTEMS", "kind_of", "name_of", "open_system"]
 
 
 def _vector_block(parts: Parts) -> System:
@@ -34,7 +35,7 @@ def _fact_block(parts: Parts) -> System:
 
 SYSTEMS: Mapping[str, Kind] = {
     "no_memory": Kind(lambda parts: NoMemory()),
-    "in_context": Kind(lambda parts: InContext()),
+    "in_context": Kind(lambda parts: InContext(parts.budget)),
     "bm25": Kind(lambda parts: Baseline(parts.embedder, uses_words=True, uses_vectors=False)),
     "dense": Kind(lambda parts: Baseline(parts.embedder, uses_words=False, uses_vectors=True)),
     "hybrid": Kind(lambda parts: Baseline(parts.embedder, uses_words=True, uses_vectors=True)),
@@ -44,6 +45,30 @@ SYSTEMS: Mapping[str, Kind] = {
     "graphmem": Kind(GraphMemorySystem, uses_triples=True, uses_settings=True),
 }
 """The systems by name."""
+
+
+def name_of(system: str | Callable[[Parts], Any]) -> str:
+    """The name by which ``open_system`` finds a system, or what makes one (a class, a function).
+
+    Raises:
+        InvalidInput: it is neither a name nor something that has one.
+    """
+    if isinstance(system, str):
+        return system
+    inside = getattr(system, "__qualname__", None)
+    if inside is None:
+        raise InvalidInput(
+            f"a system is a name or the class that makes it, not a {type(system).__name__}"
+        )
+    return f"{system.__module__}:{inside}"
+
+
+def kind_of(name: str) -> Kind:
+    """How the system of that name is opened, registered or your own.
+
+    One of your own reads the triples it is given; which constants it has is not known.
+    """
+    return SYSTEMS.get(name) or Kind(partial(_own, name), uses_triples=True)
 
 
 def open_system(name: str, parts: Parts) -> System:
@@ -59,8 +84,10 @@ def open_system(name: str, parts: Parts) -> System:
         InvalidInput: there is no such system, it cannot be imported or made, or what is made is no
             System; or it needs a part that is missing.
     """
-    if name in SYSTEMS:
-        return SYSTEMS[name].open(parts)
+    return kind_of(name).open(parts)
+
+
+def _own(name: str, parts: Parts) -> System:
     factory = _factory(name)
     try:
         system = factory(parts)

@@ -6,14 +6,11 @@ import time
 from dataclasses import dataclass, field
 
 from graphmem.experiments.dataset import DataSet, Question, Record
-from graphmem.experiments.systems.interface import Answer, Progress
+from graphmem.experiments.systems.interface import BUDGET, Answer, Progress
 from graphmem.threads import places
 from graphmem.types import Scope, Usage
 
-__all__ = ["TOKEN_BUDGET", "InContext", "NoMemory"]
-
-TOKEN_BUDGET = 550
-"""What the window holds: as much as the product's memory block adds to a prompt by default."""
+__all__ = ["InContext", "NoMemory"]
 
 
 class NoMemory:
@@ -45,10 +42,10 @@ class InContext:
     LlamaIndex does by default.
 
     Attributes:
-        tokens: what the window holds.
+        budget: tokens that the window holds.
     """
 
-    tokens: int = TOKEN_BUDGET
+    budget: int = BUDGET
     _windows: dict[Scope, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -83,7 +80,7 @@ class InContext:
         placed = zip(places(stamps, float("-inf")), records, strict=True)
         ordered = [record for _, record in sorted(placed, key=lambda pair: pair[0])]
         window: list[str] = []
-        left = self.tokens
+        left = self.budget
         for record in reversed(ordered):
             left -= len(count(record.full_text))
             if left < 0:

@@ -29,7 +29,6 @@ from graphmem.experiments.dataset import DataSet, Question, Record
 from graphmem.experiments.reading import Meter, as_told, passage_ids, read
 from graphmem.experiments.systems.baselines import stretched
 from graphmem.experiments.systems.interface import Answer, Parts, Progress
-from graphmem.experiments.triples import recorded
 from graphmem.index.dense import DenseIndex, NearPairs, VectorTable
 from graphmem.index.graph import Edges, KnowledgeGraph
 from graphmem.index.lists import Floats, Ints, highest, ranks
@@ -102,7 +101,7 @@ class PersonalizedPageRank:
             ExtractionError: something could not be read.
         """
         self._scopes = {}
-        extractor = (self._parts.triples or recorded)(data)
+        extractor = self._parts.triples(data)
         self._meter.watch(extractor)
         read_by_id = read(data, extractor, progress)
         for scope in data.scopes:

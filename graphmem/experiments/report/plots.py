@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphmem.errors import InvalidInput, MissingDependency
-from graphmem.experiments.comparison import ALL, Comparison, Entry, compare, entries
 from graphmem.experiments.files import replacing
+from graphmem.experiments.report.comparison import ALL, Comparison, Entry, compare, entries
+from graphmem.experiments.report.wording import data_name
 from graphmem.experiments.rows import Row
-from graphmem.experiments.wording import data_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw", "must_be_drawable"]
+__all__ = ["by_k", "by_time", "draw", "must_be_drawable", "parts"]
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -61,22 +61,61 @@ def draw(out: Path, rows: Sequence[Row]) -> list[Path]:
     Raises:
         MissingDependency: matplotlib is not installed.
     """
-    found = [entry for entry in entries(rows) if entry.outcomes]
-    whole = [entry for entry in found if not entry.setup.variant.part]
     pictures: dict[str, Figure] = {}
-    if whole:
-        pictures["recall-by-k"] = _by_k(whole)
-        pictures["recall-by-time"] = _by_time(whole)
-    ablations = _ablations(found)
-    for number, (config, compared) in enumerate(ablations.items(), 1):
-        name = "parts" if len(ablations) == 1 else f"parts-{number}"
-        pictures[name] = _parts(config, compared)
+    if _whole(rows):
+        pictures["recall-by-k"] = by_k(rows)
+        pictures["recall-by-time"] = by_time(rows)
+    ablations = parts(rows)
+    for number, picture in enumerate(ablations.values(), 1):
+        pictures["parts" if len(ablations) == 1 else f"parts-{number}"] = picture
     files = []
     for name, figure in pictures.items():
         files.append(out / f"{name}.png")
         with replacing(files[-1]) as file:
             figure.savefig(file, format="png", dpi=_DPI)
     return files
+
+
+def by_k(rows: Sequence[Row]) -> Figure:
+    """Recall against the number of records, a panel for each data set.
+
+    Raises:
+        InvalidInput: there is nothing to draw.
+        MissingDependency: matplotlib is not installed.
+    """
+    return _by_k(_drawable(rows))
+
+
+def by_time(rows: Sequence[Row]) -> Figure:
+    """Recall at 5 against what a recall takes, a panel for each data set.
+
+    Raises:
+        InvalidInput: there is nothing to draw.
+        MissingDependency: matplotlib is not installed.
+    """
+    return _by_time(_drawable(rows))
+
+
+def parts(rows: Sequence[Row]) -> dict[str, Figure]:
+    """What each part that was switched off contributes, by the configuration that lost it.
+
+    Raises:
+        MissingDependency: matplotlib is not installed.
+    """
+    found = [entry for entry in entries(rows) if entry.outcomes]
+    return {config: _parts(config, compared) for config, compared in _ablations(found).items()}
+
+
+def _whole(rows: Sequence[Row]) -> list[Entry]:
+    """All but ablations, where a question was answered."""
+    return [one for one in entries(rows) if one.outcomes and not one.setup.variant.part]
+
+
+def _drawable(rows: Sequence[Row]) -> list[Entry]:
+    found = _whole(rows)
+    if not found:
+        raise InvalidInput("there is nothing to draw: no row has a question with an answer")
+    return found
 
 
 def _figure_class() -> type[Figure]:
@@ -255,8 +294,12 @@ def _parts(config: str, compared: Sequence[Comparison]) -> Figure:
     """Bars to the right: what is lost without a part; to the left: what is won."""
     sets = list(dict.fromkeys(one.data for one in compared))
     judged_on = ALL if ALL in sets else sets[0]
-    gain = {one.config: -one.figures["recall@5"].mean for one in compared if one.data == judged_on}
-    parts = sorted(gain, key=lambda part: (gain[part], part))
+    gains = {
+        one.config: [-one.figures[name].mean for name in ("recall@5", "mrr")]
+        for one in compared
+        if one.data == judged_on
+    }
+    parts = sorted(gains, key=lambda part: (gains[part], part))
     figure, panels = _panels(sets, (3.2, 0.34 * len(parts) + 1.0), _PARTS_ACROSS)
     handles: dict[str, Any] = {}
     for panel, data in zip(panels, sets, strict=True):

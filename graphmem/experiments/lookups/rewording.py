@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from graphmem.experiments.english import (
+from graphmem.experiments.lookups.english import (
     Predicate,
     conjugated,
     has_day,

@@ -10,13 +10,14 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from graphmem.experiments.comparison import ALL, Comparison, Entry, compare, entries
-from graphmem.experiments.files import machine, replacing, write_json
-from graphmem.experiments.markdown import markdown
-from graphmem.experiments.rows import Row, Setup, result
-from graphmem.experiments.wording import data_name, percent, points
+from graphmem.experiments.files import replacing, write_json
+from graphmem.experiments.provenance import machine
+from graphmem.experiments.report.comparison import ALL, Comparison, Entry, compare, entries
+from graphmem.experiments.report.markdown import markdown
+from graphmem.experiments.report.wording import data_name, percent, points
+from graphmem.experiments.rows import Result, Row, Setup
 
-__all__ = ["show", "summary", "write_report"]
+__all__ = ["quiet_in_notebooks", "show", "summary", "write_report"]
 
 _ON_TERMINAL = {
     "recall@2": "R@2",
@@ -27,10 +28,10 @@ _ON_TERMINAL = {
 }
 
 
-def summary(rows: Sequence[Row]) -> dict[str, Any]:
+def summary(rows: Sequence[Row], results: Sequence[Result]) -> dict[str, Any]:
     """All results, the differences between systems, and the machine, as JSON-able values."""
     return {
-        "results": [result(row) for row in rows],
+        "results": results,
         "differences": [one.as_json() for one in compare(entries(rows))],
         "machine": machine(),
     }
@@ -41,6 +42,13 @@ def write_report(out: Path, rows: Sequence[Row], content: Mapping[str, Any]) -> 
     write_json(out / "report.json", content)
     with replacing(out / "report.md") as file:
         file.write(markdown(rows).encode())
+
+
+def quiet_in_notebooks() -> Console:
+    """Standard output; nothing in a notebook, where what a call returns shows itself."""
+    console = Console(markup=False)
+    console.quiet = console.is_jupyter
+    return console
 
 
 def show(console: Console, rows: Sequence[Row]) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from graphmem.errors import InvalidInput
-from graphmem.experiments.cooccurrence import CooccurrenceExtractor
 from graphmem.experiments.dataset import DataSet
-from graphmem.experiments.extraction_cache import CachedExtractor
 from graphmem.experiments.reading import passage_ids
+from graphmem.experiments.triples.cache import CachedExtractor
+from graphmem.experiments.triples.cooccurrence import CooccurrenceExtractor
 from graphmem.types import Extraction, Extractor, Passage, Triple
 
 __all__ = ["SOURCES", "RecordedExtractor", "Source", "recorded", "source"]

@@ -13,8 +13,8 @@ from itertools import chain, zip_longest
 
 from graphmem.errors import InvalidInput
 from graphmem.experiments.dataset import DataSet, Question, Record
-from graphmem.experiments.english import has_day, kind_of
-from graphmem.experiments.rewording import (
+from graphmem.experiments.lookups.english import has_day, kind_of
+from graphmem.experiments.lookups.rewording import (
     PEOPLE_AS_OBJECTS,
     PEOPLE_AS_SUBJECTS,
     SYMMETRIC,

@@ -78,6 +78,8 @@ def _predicate(reader: Reader, root: int) -> str:
     for prep in reader.parse.children(verb, "prep"):
         if reader.parse.child(prep, "pobj") is None:
             words += f" {reader.parse[prep].lower}"
+    if reader.parse.child(root, "aux") is not None and words.startswith(("did ", "does ", "do ")):
+        words = words.split(" ", 1)[1]
     return words
 
 
@@ -129,6 +131,16 @@ def _top(parse: Parse, words: range) -> int | None:
 
 def _fragment(reader: Reader, root: int, asked: Question) -> Iterator[Triple]:
     parse = reader.parse
+    day = reader.day_at(root)
+    if day is not None:
+        words = (
+            asked.predicate
+            if asked.predicate.endswith((" on", " in"))
+            else (f"{asked.predicate} {'on' if day.day else 'in'}")
+        )
+        for subject in asked.subjects:
+            yield Triple(subject, words, str(day), valid_from=day.iso)
+        return
     if parse[root].pos == "ADP":
         for words, target, positive in reader.prepositional(root, asked.predicate):
             for subject in asked.subjects:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
-from graphmem.extractors.rules import dates, lexicon, phrases, verbs
+from graphmem.extractors.rules import bonds, dates, kinds, lexicon, phrases, verbs
 from graphmem.extractors.rules.names import PLACES, RELATIVE, Namer
 from graphmem.extractors.rules.words import Sentence
 from graphmem.types import Triple
@@ -58,12 +58,26 @@ class Reader(Namer):
 
     def read_sentence(self, sentence: Sentence) -> Iterator[Triple]:
         """The triples of one sentence."""
+        yield from self._fragment(sentence)
         for at in range(sentence.start, sentence.end):
             if verbs.is_clause(self.parse, at):
                 if verbs.is_asserted(self.parse, at):
                     yield from self.clause(at)
             elif phrases.is_noun(self.parse, at):
                 yield from self._noun(at)
+
+    def _fragment(self, sentence: Sentence) -> Iterator[Triple]:
+        """Of a sentence without a verb in a chat: who said so; "second place, Leeds cup!"."""
+        words = range(sentence.start, sentence.end)
+        if not self.discourse.speaker or any(verbs.is_clause(self.parse, at) for at in words):
+            return
+        kind = lexicon.GREETINGS | set(self.discourse.addressee.lower().split())
+        nouns = [at for at in words if phrases.is_noun(self.parse, at)]
+        if any(self.parse[at].lower not in kind for at in nouns):
+            told = [at for at in words if self.parse[at].pos != "INTJ"]
+            text = self.parse.join(told).strip(" .,;:!-")
+            if 1 < len(text.split()) <= phrases.MAX_WORDS:
+                yield Triple(self.discourse.speaker, "says", text)
 
     # Clauses
 
@@ -86,7 +100,12 @@ class Reader(Namer):
         whens = self._whens.get(verb, [])
         for below in verbs.chain(self.parse, verb):
             whens = whens or self._whens.get(below, [])
-        for triple in self._complements(verb, subjects, whens):
+        found = [
+            *bonds.bonds(self, verb, subjects),
+            *bonds.nicknames(self, verb),
+            *self._complements(verb, subjects, whens),
+        ]
+        for triple in found or bonds.bare(self, verb, subjects):
             yield self._dated(triple, whens)
 
     def predicate(self, verb: int) -> str:
@@ -202,7 +221,22 @@ class Reader(Namer):
                 )
                 is_plain = head in self.refs or not whole.startswith(name + " ")
                 yield predicate, name if is_plain else whole, not denied
+                short = self._short(head)
+                if short and short not in (name, whole):
+                    yield predicate, short, not denied
                 yield from self._within(head, predicate, name, denied)
+
+    def _short(self, head: int) -> str:
+        """The noun with its compounds alone: "cargo bike" of "my big cargo bike".
+
+        Under it others speak of the thing too, in chats. Empty for a name or pronoun, for people,
+        and in documents, whose facts it would blur.
+        """
+        if self.discourse.title or self.parse[head].pos != "NOUN" or head in self.refs:
+            return ""
+        if kinds.of_noun(self.parse[head].lemma.lower()) not in ("thing", "animal"):
+            return ""
+        return self.parse.join([*self.parse.children(head, "compound"), head])
 
     def _within(
         self, head: int, predicate: str, name: str, denied: bool
@@ -350,6 +384,8 @@ class Reader(Namer):
     def _apposition(self, at: int, other: int) -> Iterator[Triple]:
         if phrases.is_time(self.parse, other) or self.parse[other].pos not in ("NOUN", "PROPN"):
             return
+        if not self._is_apposition(at, other):
+            return
         first, second = self.parse[at], self.parse[other]
         if first.entity in PLACES and second.entity in PLACES:
             for name, place in zip(self.name(at), self.name(other), strict=False):
@@ -361,6 +397,26 @@ class Reader(Namer):
             )
         elif second.pos == "PROPN":
             yield from self._is_a(self.name(other), phrases.phrase(self.parse, at, self.refs), at)
+
+    def _is_apposition(self, at: int, other: int) -> bool:
+        """Whether two neighbours are one thing: not "Leeds, what a coincidence", "a flat, no lift".
+
+        A description has an article or an owner, or is what people are; a second name is of the
+        same sort as the first.
+        """
+        first, second = self.parse[at], self.parse[other]
+        if phrases.is_time(self.parse, at):
+            return False
+        if self.discourse.title:
+            return True
+        if first.pos == "PROPN" and second.pos == "PROPN":
+            return bool(first.entity) and first.entity == second.entity
+        noun = other if second.pos == "NOUN" else at
+        marks = {self.parse[child].lower for child in self.parse.children(noun, "det", "predet")}
+        if marks & {"what", "no", "such", "another"}:
+            return False
+        is_person = kinds.of_noun(self.parse[noun].lemma.lower()) != "thing"
+        return bool(marks) or is_person or self.parse.child(noun, "poss") is not None
 
     def _is_a(self, names: list[str], description: str, head: int) -> Iterator[Triple]:
         """Kinship for "Ana's sister", what something is for "a small bakery"."""
@@ -379,6 +435,17 @@ class Reader(Namer):
                         yield Triple(name, words, target, positive)
 
     # Dates
+
+    def day_at(self, top: int) -> dates.Day | None:
+        """The date that a word which no verb governs belongs to: "saturday the 11th"."""
+        within = set(self.parse.subtree(top))
+        for mention in dates.find(self.parse.text):
+            for at in within:
+                if mention.start <= self.parse[at].start < mention.end and (
+                    phrases.is_time(self.parse, top) or self.parse[top].pos == "ADP" or at == top
+                ):
+                    return mention.resolve(self.said_at, is_past=False)
+        return None
 
     def _place(self, mention: dates.Mention) -> tuple[int, When] | None:
         """The verb that a date belongs to, and the date; ``None`` where either is unknown."""

@@ -214,6 +214,7 @@ _M = _M + r"|sept\.?|may)"
 _D = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _Y = r"(?P<year>1[0-9]\d\d|20\d\d)"
 _COUNT = r"(?P<count>\d{1,3}|" + "|".join(_NUMBERS) + ")"
+_ON_DAY = rf"(?:(?:{'|'.join(_WEEKDAYS)}),?\s+)?"
 _WHICH = r"(?<!every\s)(?<!each\s)(?:(?P<which>last|next|this|past)\s+)?"
 
 
@@ -224,7 +225,7 @@ def _pattern(source: str, read: _Reader) -> tuple[re.Pattern[str], _Reader]:
 # In order of precedence: an earlier pattern's match is not read again by a later one.
 _PATTERNS = (
     _pattern(r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)", _iso),
-    _pattern(rf"(?:the\s+)?{_D}(?:\s+of)?\s+{_M}(?:,?\s+{_Y})?", _full),
+    _pattern(rf"{_ON_DAY}(?:the\s+)?{_D}(?:\s+of)?\s+{_M}(?:,?\s+{_Y})?", _full),
     _pattern(rf"{_M}\s+(?:the\s+)?{_D}(?:,?\s+{_Y})?(?!\s*[:%])", _full),
     _pattern(rf"{_M},?\s+(?:of\s+)?{_Y}", _month_year),
     _pattern(
@@ -235,6 +236,9 @@ _PATTERNS = (
     _pattern(rf"{_COUNT}\s+(?P<unit>days?|weeks?|months?|years?)\s+(?P<ago>ago)", _distance),
     _pattern(rf"(?<=in\s){_COUNT}\s+(?P<unit>days?|weeks?|months?|years?)(?P<ago>)", _distance),
     _pattern(r"a\s+week\s+(?:from\s+)?(?:tomorrow|today)", _week_from),
+    _pattern(
+        rf"(?:{'|'.join(_WEEKDAYS)}),?\s+(?:the\s+)?(?P<day>[0-3]?\d)(?:st|nd|rd|th)", _day_of_month
+    ),
     _pattern(rf"{_WHICH}(?P<weekday>{'|'.join(_WEEKDAYS)})", _weekday),
     _pattern(r"(?P<which>last|next|this)\s+(?P<unit>month|year)", _relative_span),
     _pattern(

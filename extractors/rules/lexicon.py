@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 __all__ = [
+    "ANIMALS",
     "EMPTY_VERBS",
     "FEMALE",
     "FIRST_PERSON",
+    "GREETINGS",
     "HYPOTHETICAL_MARKS",
     "IRREALIS_VERBS",
     "JOKES",
@@ -13,8 +15,10 @@ __all__ = [
     "MALE",
     "NO",
     "ORGANISATIONS",
+    "PEOPLE",
     "SECOND_PERSON",
     "SPEAKING",
+    "TITLES",
     "YES",
 ]
 
@@ -34,6 +38,28 @@ KIN = frozenset(
     parent child kid baby twin sibling spouse fiance ex mate coach doctor dentist therapist
     manager manageress builder plumber tutor student apprentice supervisor mentor""".split()
 )  # fmt: skip
+
+# Nouns for people beside kin and those that end in "-ist" and the like.
+PEOPLE = frozenset(
+    """vet surgeon nurse physio lawyer solicitor driver baker chef cook waiter officer captain
+    plasterer electrician carpenter painter gardener cleaner nanny tenant landlord landlady owner
+    writer author singer dancer player runner farmer engineer programmer developer designer
+    consultant agent clerk secretary assistant director president minister priest pastor judge
+    policeman sommelier pharmacist volunteer trainer lecturer professor researcher student pupil
+    toddler teenager guest visitor colleague stranger adult person somebody"""
+    .split()
+)  # fmt: skip
+# What a sentence without a verb says to be kind.
+GREETINGS = frozenset(
+    """morning afternoon evening night day weekend luck birthday christmas thanks hello welcome
+    congratulations congrats bye sorry""".split()
+)
+# Called "she" and "he" as well as "it".
+ANIMALS = frozenset(
+    """dog cat puppy kitten horse pony rabbit bunny hamster parrot tortoise hen cow goat pig donkey
+    whippet terrier spaniel labrador poodle collie retriever dachshund greyhound""".split()
+)
+TITLES = frozenset("dr prof professor doctor captain saint st".split())
 
 FEMALE = frozenset(
     _FEMALE_KIN

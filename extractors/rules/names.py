@@ -113,7 +113,7 @@ class Namer:
 
     def subjects(self, verb: int) -> list[str]:
         """Names of a verb's subject, inherited from the clause above where it has none."""
-        subject = self.parse.child(verb, "nsubj", "nsubjpass")
+        subject = self._subject(verb)
         if subject is not None and self._is_anybody(verb, subject):
             return []
         if subject is not None:
@@ -126,7 +126,18 @@ class Namer:
             self.parse[word.head].pos in ("VERB", "AUX")
         ):
             return self.subjects(word.head)
+        if word.dep == "pcomp":  # "after selling it": who does so does the rest of the clause
+            above = (at for at in self.parse.ancestors(verb) if self.parse[at].pos == "VERB")
+            return next((self.subjects(at) for at in above), [])
         return self._dropped_subject(verb)
+
+    def _subject(self, verb: int) -> int | None:
+        """A verb's own subject, which the parser may hang on its auxiliary."""
+        for at in (verb, *self.parse.children(verb, "aux", "auxpass")):
+            subject = self.parse.child(at, "nsubj", "nsubjpass")
+            if subject is not None:
+                return subject
+        return None
 
     def _is_anybody(self, verb: int, subject: int) -> bool:
         """Whether "you" means people at large: "you can't park there"."""
@@ -155,6 +166,10 @@ class Namer:
             return list(self.topic)
         if self.parse[verb].tag == "VBZ" or self.parse[verb].lower == "born":
             return list(self.discourse.carried.get(sentence.start, ()))
+        if self.parse[verb].tag in ("VBD", "VBN", "VBG"):
+            person = self.discourse.going_on.get(sentence.start, ())
+            if person:
+                return list(person)
         if self.parse[verb].tag == "VBN" and not self.parse.child(verb, "dobj", "aux"):
             return []
         return [self.discourse.speaker] if self.discourse.speaker else []

@@ -153,7 +153,7 @@ def _pieces(parse: Parse, index: int, refs: Refs, with_preps: bool) -> list[tupl
 def _prep_pieces(parse: Parse, prep: int, refs: Refs) -> list[tuple[int, str]]:
     pieces = []
     for target in parse.children(prep, "pobj"):
-        if parse[target].pos == "PRON":
+        if parse[target].pos == "PRON" or target in refs:
             named = refs.get(target, ())[:1]
             pieces += [(-1, name) for name in named]
         else:
@@ -165,14 +165,14 @@ def _prep_pieces(parse: Parse, prep: int, refs: Refs) -> list[tuple[int, str]]:
 
 def possessor(parse: Parse, owner: int, refs: Refs) -> str:
     """The name of who owns, or ``""`` where it is a pronoun that could not be resolved."""
-    if parse[owner].pos == "PRON":
+    if parse[owner].pos == "PRON" or owner in refs:
         return " and ".join(refs.get(owner, ()))
     return phrase(parse, owner, refs)
 
 
 def _spaced(parse: Parse, pieces: list[tuple[int, str]]) -> str:
     parts: list[str] = []
-    for (at, text), (after, _) in zip(pieces, [*pieces[1:], (-2, "")], strict=True):
+    for (at, text), (after, _) in zip(pieces, [*pieces, (-2, "")][1:], strict=True):
         parts.append(text)
         if at < 0 or after != at + 1 or parse[at].is_spaced:
             parts.append(" ")

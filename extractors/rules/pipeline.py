@@ -31,6 +31,7 @@ _ENDINGS = (
     *(("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("d", ""), ("ied", "y"), ("ing", "")),
     *(("ing", "e"), ("er", ""), ("er", "e"), ("est", ""), ("ly", ""), ("ish", ""), ("y", "")),
 )
+_PREFIXES = tuple("re un auto over out pre non mis".split())
 
 _WAYS = (
     "Install it with `pip install 'graphmem[local]'`, or let a model read instead: "
@@ -55,10 +56,14 @@ class Pipeline:
 
     def knows(self, word: str) -> bool:
         """Whether a lower-case word is in the pipeline's dictionary, as such or inflected."""
-        return word in self._words or any(
-            word.removesuffix(ending) + added in self._words
-            for ending, added in _ENDINGS
-            if word.endswith(ending)
+        return any(
+            stem in self._words
+            or any(
+                stem.removesuffix(ending) + added in self._words
+                for ending, added in _ENDINGS
+                if stem.endswith(ending)
+            )
+            for stem in (word, *(word.removeprefix(p) for p in _PREFIXES if word.startswith(p)))
         )
 
     @classmethod

@@ -38,6 +38,29 @@ _CHAT_WORD = re.compile(
     + r")(?![\w'/@-])",
     re.IGNORECASE,
 )
+# A contracted "is" or "has" after a noun, told from the possessive by the word that follows: the
+# parser takes "Ann's moved" and "the hall's in" for possessives.
+_WORD_S = r"(?<=[^\W\d_])'s(?=\s+"
+_ADVERBS = r"(?:not|now|still|already|just|also|really|finally|never|always|only|basically|even)\s+"
+_HAS = re.compile(
+    _WORD_S
+    + rf"(?:{_ADVERBS})*(?:been|got|gone|had|become|taken|given|made|moved|started|left|come|"
+    r"bought|sold|lost|found|met|told|written|chosen|decided|turned|asked|put|sent)\b"
+    r"(?!\s+(?:by|of|for)\b))",
+    re.IGNORECASE,
+)
+_IS = re.compile(
+    _WORD_S + rf"(?:{_ADVERBS})*(?:(?:an?|the|my|his|her|our|their|your|in|on|at|off|from|to|with|"
+    r"back|here|there|out|about|over|down|up|so|too|very|quite|not|no|now|still|all|called|"
+    r"[a-z]{2,}ing)\b(?!-|\s*'|\s+(?:is|was|are|were|has)\b)|(?:fine|good|great|bad|ill|well|ready|done|"
+    r"finished|pregnant|happy|sad|gone|closed|open|broken|better|worse|tired|late|early)\b"
+    r"(?=\s*(?:[.,!?;:]|$|and\b|but\b|with\b))))",
+    re.IGNORECASE,
+)
+_IS_NAME = re.compile(
+    r"\b((?:[Mm]y|[Oo]ur)\s[a-z]+)'s(?=(?:\s+[A-Z][a-z]+){1,2}\s*(?:[.,!?;]|$|(?:and|but)\b))"
+)
+_NOISE = re.compile(r"(.)\1\1|^(?:h[aei]+h?|h[aei](?:h[aei])+h?|o+h+|a+h+|hm+|ha|yay|btw|lol|omg)$")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _REPEATED = re.compile(r"([!?,])[!?,]+")
 _DOTS = re.compile(r"\.{2,}|\u2026")
@@ -72,7 +95,7 @@ _FOREIGN = frozenset(
     el los las una que por para con del está es yo muy pero soy mi como
     il che di non una sono per della con gli mio anche
     não uma com os as eu você meu minha também
-    het een niet van ik zijn met voor maar ook jag och att det som är inte för
+    het een niet van ik zijn voor maar ook jag och att det som är inte för
     bir ve bu için ile da nie jest się na że to po""".split()
 ) - frozenset("as to mi da on in no me come per con van est den es".split())
 _COMMON = _ENGLISH | frozenset(
@@ -92,6 +115,8 @@ def plain(text: str) -> str:
     text = _REPEATED.sub(lambda match: "?" if "?" in match[0] else match[1], text)
     text = _STOP_AFTER_CODE.sub(r"\1 .", text)
     text = _CHAT_WORD.sub(lambda match: _CHAT[match[1].lower()], text)
+    text = _IS_NAME.sub(r"\1 is", text)
+    text = _IS.sub(" is", _HAS.sub(" has", text))
     return _SPACE.sub(" ", text).strip()
 
 
@@ -182,7 +207,8 @@ def capitalise(text: str, names: frozenset[str], is_word: Callable[[str], bool])
     def spell(match: re.Match[str]) -> str:
         word = match[0]
         stem = word.removesuffix("'s")
-        is_name = stem in known or not (len(stem) < _SHORTEST_NAME or "'" in stem or is_word(stem))
+        is_odd = len(stem) < _SHORTEST_NAME or "'" in stem or _NOISE.search(stem.lower())
+        is_name = stem in known or not (is_odd or is_word(stem))
         return word[0].upper() + word[1:] if is_name else word
 
     return _WORD.sub(spell, text)

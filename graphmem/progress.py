@@ -28,7 +28,10 @@ def progress_bar(description: str) -> Iterator[Advance]:
 
 @contextmanager
 def progress_steps(description: str, total: int) -> Iterator[Steps]:
-    """Two bars on standard error, where that is a terminal: all steps, and the one under way."""
+    """Two bars on standard error: all steps, and the one under way.
+
+    Where that is no terminal, a line for each finished step instead; in a notebook nothing.
+    """
     with _bars() as progress:
         yield Steps(progress, description, total)
 
@@ -56,9 +59,12 @@ class Steps:
 
         return advance
 
-    def finish(self) -> None:
-        """A step is done."""
+    def finish(self, line: str = "") -> None:
+        """A step is done; the line says which and how it went, where no bar can."""
         self._progress.advance(self._all)
+        console = self._progress.console
+        if line and self._progress.disable and not console.is_jupyter:
+            console.print(line, soft_wrap=True, markup=False, highlight=False)
 
 
 def _bars() -> Progress:

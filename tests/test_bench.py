@@ -130,17 +130,17 @@ def test_variants_are_rows_and_read_the_records_once(documents):
     results = bench(
         [documents],
         ["graphmem", "bm25"],
-        variants=variants_of(ablated=["bridge", "graph"]),
+        variants=variants_of(ablated=["bridge", "seeds"]),
         embed_model=several,
     )
     assert [(one["system"], one["variant"], one["part"]) for one in results] == [
         ("graphmem", "", ""),
         ("graphmem", "no bridge", "bridge"),
-        ("graphmem", "no graph", "graph"),
+        ("graphmem", "no seeds", "seeds"),
         ("bm25", "", ""),
     ]
     by_part = {one["part"]: one for one in results if one["system"] == "graphmem"}
-    assert by_part["graph"]["routes"] == {"dense": 6}
+    assert by_part["seeds"]["routes"] == {"dense": 6}
     assert by_part[""]["routes"] == by_part["bridge"]["routes"] == {"graph": 6}
     assert by_part["bridge"]["settings"]["bridge_weight"] == 0
     # Twice as many questions more, and the words that warm an index up; no record again.
@@ -196,11 +196,17 @@ class Stammering(Backwards):
         return type(answer)((answer.ranking[0], *answer.ranking), answer.milliseconds)
 
 
-def test_only_so_many_records_count_as_were_asked_for(chat):
-    (deep,) = bench([chat], [OWN], depth=4)
-    (flat,) = bench([chat], [OWN], depth=1)
-    assert deep["recall@10"] == 1
-    assert flat["recall@10"] == flat["recall@2"] == pytest.approx(1 / 3)
+def test_only_so_many_records_count_as_were_asked_for(documents):
+    (deep,) = bench([documents], [OWN], depth=12)
+    (flat,) = bench([documents], [OWN], depth=10)
+    assert deep["within_budget"] == 1
+    assert flat["within_budget"] == pytest.approx(5 / 6)  # two towns are beyond the tenth
+
+
+def test_no_row_is_asked_for_fewer_records_than_its_figures_tell_of(chat):
+    with pytest.raises(InvalidInput, match=r"depth must be at least 10.*not 9"):
+        bench([chat], [OWN], depth=9)
+    assert bench([chat], [OWN], depth=10)[0]["depth"] == 10
 
 
 def test_a_budget_holds_what_fits(chat):
@@ -255,7 +261,7 @@ def test_a_row_is_measured_again_where_anything_differs(chat, documents, tmp_pat
     assert run() == 1
     assert run() == 0
     assert run(seeds=[1]) == 1
-    assert run(depth=7) == 1
+    assert run(depth=17) == 1
     assert run(budget=9) == 1
     assert run(embed_model=HashEmbedder(name="other")) == 1
     chat.write_text(json.dumps(CHAT).replace("it rained", "it poured"))
@@ -294,7 +300,7 @@ def test_a_row_keeps_every_outcome(chat, documents, tmp_path):
         for setup in measurer.setups(one, ["graphmem", "bm25"], ["recorded"], [0], variants_of())
     ]
     folder = RowFolder(tmp_path / "rows")
-    rows = measurer.measure(setups, sets, folder)
+    rows = list(measurer.measure(setups, sets, folder))
     assert [folder.find(setup) for setup in setups] == rows
     for row in rows:
         assert set(mean_figures(row.outcomes)) == set(FIGURES)
@@ -423,7 +429,9 @@ def test_variants_are_held_against_what_they_depart_from(documents, tmp_path):
 
 def test_seeds_are_averaged_and_their_spread_is_shown(documents, tmp_path):
     results = bench([documents], [OWN], seeds=[0, 1, 2], out=tmp_path)
-    found = tables((tmp_path / "report.md").read_text())
+    report = (tmp_path / "report.md").read_text()
+    assert "messages of a chat keep theirs" in report
+    found = tables(report)
     header, row = found["From seed to seed"]
     shares = [100 * one["mrr"] for one in results]
     assert row[header.index("MRR")] == f"{min(shares):.1f} – {max(shares):.1f}"
@@ -432,13 +440,112 @@ def test_seeds_are_averaged_and_their_spread_is_shown(documents, tmp_path):
     assert mean[column].startswith(f"{np.mean(shares):.1f} [")
 
 
-def test_a_set_without_answerable_questions_is_reported_as_such(tmp_path):
-    path = tmp_path / "none.json"
-    path.write_text(json.dumps({"passages": CHAT["passages"], "queries": CHAT["queries"][3:]}))
-    (one,) = bench([path], ["bm25"], out=tmp_path / "out")
-    assert one["questions"] == 0
-    assert "mrr" not in one
-    assert "none (0 questions)" in (tmp_path / "out" / "report.md").read_text()
+def test_a_set_none_of_whose_questions_can_be_asked_stops_the_run(chat, tmp_path):
+    path, embedder = tmp_path / "none.json", HashEmbedder()
+    for queries, why in (
+        (CHAT["queries"][3:], "none of its 1 questions names a passage"),
+        ([], "it has no question"),
+    ):
+        path.write_text(json.dumps({"passages": CHAT["passages"], "queries": queries}))
+        with pytest.raises(InvalidInput, match=rf"none\.json cannot be asked: {why}"):
+            bench([chat, path], ["dense"], embed_model=embedder)
+    assert embedder.calls == 0
+
+
+def test_the_terminal_tells_what_was_asked_and_what_was_left_out(chat, documents):
+    console = quiet()
+    bench([chat, documents], ["bm25"], console=console)
+    shown = console.file.getvalue()
+    assert "chat: left out 1 question without gold\n" in shown
+    assert "documents: left out" not in shown
+    assert re.search(r"data +system +n +R@2 .* in 550 tok +stale", shown)
+    assert re.search(r"chat +bm25 +3 ", shown)
+    assert re.search(r"documents +bm25 +6 ", shown)
+    assert "stale: an outdated record stands first; lower is better" in shown
+    console = quiet()
+    bench([documents], ["bm25"], console=console)
+    assert "lower is better" not in console.file.getvalue()
+
+
+def test_what_cannot_make_a_difference_is_refused(documents):
+    for options, says in (
+        ({"variants": variants_of(ablated=["walk"])}, "constants of recall.*add graphmem"),
+        ({"triples": ["rules"]}, "reads triples.*graphmem or ppr"),
+    ):
+        with pytest.raises(InvalidInput, match=says):
+            bench([documents], ["bm25", "dense"], **options)
+    rows = bench([documents], ["bm25", "ppr"], triples=["cooccurrence"])
+    assert [one["triples"] for one in rows] == ["", "cooccurrence"]
+
+
+def test_only_systems_that_read_triples_miss_them(tmp_path):
+    path = tmp_path / "bare.json"
+    bare = [{**one, "triples": []} for one in DOCUMENTS["passages"]]
+    path.write_text(json.dumps({**DOCUMENTS, "passages": bare}))
+    for system, is_told in (("ppr", True), ("dense", False), (OWN, False)):
+        console = quiet()
+        bench([path], [system], console=console)
+        assert ("records no triples" in console.file.getvalue()) == is_told
+
+
+def test_rows_taken_from_the_folder_are_told(chat, documents, tmp_path):
+    shown = []
+    for data in ([chat], [chat, documents]):
+        console = quiet()
+        bench(data, ["bm25"], out=tmp_path / "out", console=console)
+        shown.append(console.file.getvalue())
+    assert "measured before" not in shown[0]
+    assert f"1 of 2 rows were measured before and are taken from {tmp_path / 'out'}" in shown[1]
+
+
+def test_a_log_gets_a_line_for_each_finished_row(chat, documents, tmp_path, capsys):
+    bench([chat], ["bm25"], out=tmp_path / "out")
+    assert re.fullmatch(r"chat: bm25: R@5 100\.0, [\d.]+ s\n", capsys.readouterr().err)
+    bench([chat, documents], ["bm25"], out=tmp_path / "out", seeds=[0, 1])
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(" R@5")[0] for line in lines] == [
+        "chat: bm25, seed 1:", "documents: bm25:", "documents: bm25, seed 1:"
+    ]  # fmt: skip
+
+
+class Mumbling(Backwards):
+    """Answers with no Answer."""
+
+    def ask(self, question, top_k):
+        return list(super().ask(question, top_k).ranking)
+
+
+class Failing(Backwards):
+    """Embeds, and fails at its second question."""
+
+    def ask(self, question, top_k):
+        self.parts.embedder.embed_query(question.text)
+        if question.id == "q2":
+            raise ZeroDivisionError("nothing to divide by")
+        return super().ask(question, top_k)
+
+
+def test_a_system_that_fails_is_named_with_the_question(chat, tmp_path):
+    with pytest.raises(InvalidInput, match=r"Mumbling answered 'q1' with a list: return a"):
+        bench([chat], ["test_bench:Mumbling"])
+    says = r"Failing, asked 'q2', raised ZeroDivisionError: nothing .* \(test_bench.py, line \d+\)"
+    console, embedder, cache = quiet(), HashEmbedder(), tmp_path / "cache"
+    with pytest.raises(InvalidInput, match=says) as failed:
+        bench(
+            [chat],
+            ["bm25", "test_bench:Failing"],
+            console=console,
+            embed_model=embedder,
+            cache=cache,
+            out=tmp_path / "out",
+        )
+    assert isinstance(failed.value.__cause__, ZeroDivisionError)
+    assert re.search(r"chat +bm25 +3 ", console.file.getvalue())
+    assert len(list((tmp_path / "out" / "rows").iterdir())) == 1
+    kept = CachedEmbedder(embedder, cache)
+    before = embedder.calls
+    kept.embed_query("Where did Maja move?")
+    assert embedder.calls == before > 0
 
 
 @given(

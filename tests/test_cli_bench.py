@@ -12,7 +12,7 @@ import pytest
 
 from bench_parts import write_chat, write_documents
 from graphmem import cli
-from graphmem.experiments import SOURCES, SYSTEMS
+from graphmem.experiments import PARTS, SOURCES, SYSTEMS
 from graphmem.experiments.formats import FORMATS
 from graphmem.experiments.systems.served import ServedLLM
 from graphmem.settings import RecallSettings
@@ -57,7 +57,7 @@ def test_ablate_alone_switches_every_part_off(documents, tmp_path, capsys):
     assert cli.main([*command, "--ablate"]) == 0
     parts = [one["part"] for one in results_of(out)]
     assert parts[0] == ""
-    assert {"graph", "walk", "bridge", "window"} <= set(parts)
+    assert {"seeds", "walk", "bridge", "window"} <= set(parts)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,9 @@ def test_ablate_alone_switches_every_part_off(documents, tmp_path, capsys):
         (["--format", "xml"], "no format 'xml'"),
         (["--system", "fact_block"], "--base-url"),
         (["--triples", "model"], "--base-url"),
+        (["--system", "bm25", "--sweep", "damping=0.3"], "add graphmem"),
+        (["--system", "bm25", "--triples", "rules"], "graphmem or ppr"),
+        (["--depth", "9"], "at least 10"),
         (["--plots"], "--out"),
         (["--replay", "never.json"], "no such result file"),
         (["--replay", "never.json", "--ablate"], "leave out --ablate"),
@@ -100,8 +103,11 @@ def test_help_lists_what_there_is(capsys):
     with pytest.raises(SystemExit):
         cli.main(["bench", "recall", "--help"])
     shown = capsys.readouterr().out
-    for name in (*SYSTEMS, *SOURCES, *FORMATS):
+    for name in (*SYSTEMS, *SOURCES, *FORMATS, *PARTS):
         assert re.search(rf"\b{name}\b", shown), name
+    told = " ".join(shown.split())
+    assert "messages of a chat keep their order" in told
+    assert "is not noticed: delete the folder" in told
 
 
 def test_a_set_without_triples_is_told(tmp_path, capsys):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -100,6 +101,18 @@ def test_recorded_is_perfect_and_none_finds_nothing(chat, documents, tmp_path):
     shown = console.file.getvalue()
     assert "100.0" in shown
     assert "documents " in shown
+
+
+def test_the_table_fits_a_narrow_terminal(chat):
+    console = Console(file=io.StringIO(), width=80)
+    dumb = ScriptedExtractor(lambda passage: Extraction(passage.id, error="no"))
+    found = bench_extraction([chat], ["recorded", "model"], model=dumb, console=console)
+    lines = console.file.getvalue().splitlines()
+    heads = ["data", "extractor", "found %", "right %", "passages", "s"]
+    assert [re.split(r" {2,}", line.strip()) for line in lines if "data" in line] == [heads]
+    assert any(re.match(r" *chat +recorded +100\.0 +100\.0 +3 +\d", line) for line in lines)
+    assert any(re.match(r" *chat +model +0\.0 +– +3 \(3 failed\)", line) for line in lines)
+    assert [one["failed"] for one in found] == [0, 3]
 
 
 def test_documents_are_sampled_and_conversations_are_not(chat, documents):

@@ -107,6 +107,13 @@ def test_a_chat_keeps_scopes_sessions_speakers_and_times(tmp_path):
     assert data.left_out == {}
 
 
+def test_ids_are_texts_or_whole_numbers_wherever_they_stand(tmp_path):
+    passages = [{"id": number, "text": f"It rains {number} times."} for number in range(3)]
+    query = {"id": 7, "text": "Does it rain?", "gold": [1, "2"], "stale": [0]}
+    (asked,) = load_dataset(write(tmp_path, {"passages": passages, "queries": [query]})).questions
+    assert (asked.id, asked.gold, asked.stale) == ("7", ("1", "2"), ("0",))
+
+
 def test_documents_lose_the_title_line_of_their_text(tmp_path):
     path = tmp_path / "documents.json.gz"
     path.write_bytes(gzip.compress(json.dumps(DOCUMENTS).encode()))
@@ -438,6 +445,7 @@ NORMAL = [
     (lambda c: c["queries"][1].update(gold=["bo0"]), "queries[1] (q2)", "gold"),
     (lambda c: c["queries"][1].update(stale=["zoe9"]), "queries[1] (q2)", "stale"),
     (lambda c: c["queries"][1].update(gold="ana0"), "queries[1] (q2)", "gold"),
+    (lambda c: c["queries"][1].update(gold=[1.5]), "queries[1] (q2)", "whole number"),
     (lambda c: c["queries"][1].update(hops="two"), "queries[1] (q2)", "hops"),
     (lambda c: c["queries"][1].update(asked_at="soon"), "queries[1] (q2)", "asked_at"),
     (lambda c: c["queries"][1].update(id="q1"), "queries[1] (q1)", "id"),

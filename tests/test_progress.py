@@ -34,3 +34,15 @@ def test_nothing_is_shown_where_nobody_looks(capsys):
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.strip() == ""
+
+
+def test_a_log_gets_a_line_for_each_step_that_is_told_of(capsys, monkeypatch):
+    with progress_steps("rows", 2) as steps:
+        steps.finish("one [bold] row")
+        assert capsys.readouterr().err == "one [bold] row\n"
+        steps.finish()
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with progress_steps("rows", 1) as steps:
+        steps.finish("one row")
+    assert "one row" not in capsys.readouterr().err

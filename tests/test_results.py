@@ -12,8 +12,10 @@ from matplotlib.figure import Figure
 from bench_parts import OWN, bench, write_chat, write_documents
 from experiment_parts import CHAT, DOCUMENTS, Backwards
 from graphmem.errors import InvalidInput
-from graphmem.experiments import Parts, Table, bench_extraction, variants_of
+from graphmem.experiments import Parts, Results, Table, bench_extraction, variants_of
+from graphmem.experiments.bootstrap import Difference
 from graphmem.experiments.provenance import code_of
+from graphmem.experiments.report.wording import left_out, points, shift
 from graphmem.testing import HashEmbedder
 
 CELL = re.compile(r"<td[^>]*>(.*?)</td>")
@@ -54,7 +56,7 @@ def test_a_table_is_html_in_a_notebook_and_nothing_in_a_cell_is_markup():
     ("cells", "side"),
     [
         (["1", "", "12.5"], "right"),
-        (["+0.0 [-1.0, +1.0] 5 %"], "right"),
+        (["+0.0 [-1.0, +1.0] 5 %", "="], "right"),
         (["10.0 – 20.0", "1,000 / 7"], "right"),
         (["1 hop", "2"], "left"),
         (["graph 6"], "left"),
@@ -65,6 +67,35 @@ def test_a_table_is_html_in_a_notebook_and_nothing_in_a_cell_is_markup():
 def test_columns_of_figures_stand_to_the_right(cells, side):
     html = Table(["column"], [[cell] for cell in cells])._repr_html_()
     assert f'<th style="text-align: {side}">' in html
+
+
+@pytest.mark.parametrize(
+    ("difference", "says"),
+    [
+        (Difference(-0.0004, -0.02, 0.0, 0.25, 9), "+0.0 [-2.0, +0.0] 25 %"),
+        (Difference(0.0, 0.0, 0.0, 0.0, 9), "="),
+        (Difference(0.1, 0.0, 0.2, 0.9, 9), "+10.0 [+0.0, +20.0] 90 %"),
+    ],
+)
+def test_differences_are_told_with_their_sign(difference, says):
+    assert shift(difference) == says
+    assert points(difference) == re.sub(r" \d+ %$", "", says)
+
+
+@pytest.mark.parametrize(
+    ("number", "what", "says"),
+    [
+        (1, "questions without evidence", "1 question without evidence"),
+        (2, "questions without evidence", "2 questions without evidence"),
+        (1, "evidence turns that do not exist", "1 evidence turn that does not exist"),
+        (1, "OpenIE passages that are not in the corpus",
+         "1 OpenIE passage that is not in the corpus"),
+        (1200, "malformed triples", "1,200 malformed triples"),
+        (1, "questions.json: empty turns", "1 empty turn of questions"),
+    ],
+)  # fmt: skip
+def test_what_was_left_out_is_told_in_words(number, what, says):
+    assert left_out(number, what) == says
 
 
 # -- results --------------------------------------------------------------------------------------
@@ -128,11 +159,9 @@ def test_a_picture_of_parts_needs_an_ablation(sets):
         results.plot_parts("bm25")
 
 
-def test_nothing_is_drawn_of_questions_without_an_answer(tmp_path):
-    path = tmp_path / "none.json"
-    path.write_text('{"passages": [{"id": "a", "text": "It rains."}], "queries": []}')
-    results = bench([path], ["bm25"])
-    assert results._repr_html_().count("<table>") == 1
+def test_nothing_is_drawn_of_nothing():
+    results = Results([])
+    assert results._repr_html_() == ""
     with pytest.raises(InvalidInput, match="nothing to draw"):
         results.plot_by_k()
 

@@ -142,7 +142,7 @@ def test_other_constants_need_no_second_reading():
         system.ingest(CHAT, unheard)
         calls = extractor.usage
         assert system.ask(CHAT.questions[0], 10).route == "graph"
-        system.retune(RecallSettings(least_covered=1.0, **PARTS["graph"]))
+        system.retune(RecallSettings(least_covered=1.0, **PARTS["seeds"]))
         assert system.ask(CHAT.questions[0], 10).route == "dense"
         system.retune(None)
         assert system.ask(CHAT.questions[0], 10).route == "graph"

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.errors import InvalidInput
+from graphmem.experiments import variants
 from graphmem.experiments.variants import DEFAULTS, PARTS, Variant, parse_setting, variants_of
 from graphmem.settings import RecallSettings
 
@@ -120,10 +121,15 @@ def test_every_part_changes_the_settings(part):
     assert without != RecallSettings()
 
 
+def test_every_part_is_explained():
+    for part in PARTS:
+        assert f"``{part}``" in (variants.__doc__ or ""), part
+
+
 def test_all_parts():
     found = variants_of(ablated=["all"])
     assert [one.part for one in found] == ["", *PARTS]
     with pytest.raises(InvalidInput, match="did you mean 'bridge'"):
         variants_of(ablated=["bridges"])
-    with pytest.raises(InvalidInput, match="choose among all, graph"):
+    with pytest.raises(InvalidInput, match="choose among all, seeds"):
         variants_of(ablated=["xyzzy"])

@@ -185,12 +185,17 @@ def _add_recall(kinds: Any) -> None:
         type=int,
         default=[0],
         metavar="N",
-        help="orders in which documents arrive, a row each; 0 (default) is the file's",
+        help="orders in which documents arrive; 0 (default) is the file's. Figures are means over "
+        "them, their spread is in report.md; messages of a chat keep their order",
     )
     _add_systems(parser)
     measured = parser.add_argument_group("what is measured")
     measured.add_argument(
-        "--depth", type=positive, default=50, metavar="N", help="records to ask for (50)"
+        "--depth",
+        type=positive,
+        default=50,
+        metavar="N",
+        help="records to ask for, at least 10 (50)",
     )
     measured.add_argument(
         "--budget",
@@ -204,7 +209,9 @@ def _add_recall(kinds: Any) -> None:
         "--out",
         type=Path,
         metavar="FOLDER",
-        help="write report.md, report.json and finished rows here; a run that was stopped goes on",
+        help="write report.md, report.json and finished rows here; a run that was stopped goes on, "
+        "and rows that are there are not measured again. A change in a module that your own system "
+        "imports is not noticed: delete the folder then",
     )
     results.add_argument(
         "--plots", action="store_true", help="draw pictures into that folder (extra: explore)"
@@ -260,7 +267,11 @@ def _add_systems(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         action="extend",
         metavar="PART",
-        help="a row without each of these parts of recall, e.g. bridge walk; all if none is named",
+        help="a row without each of these parts of recall; all if none is named: seeds (nothing "
+        "walks; words, vectors and facts' vectors rank), walk, bridge, own_sense, later, "
+        "fact_prior, near_seeds, names, passage_seeds, synonyms, about, hubs, window, meaning, "
+        "facts_in_h, topic, speaker, documents, date, personal, question, time (what each does: "
+        "pydoc graphmem.experiments.variants)",
     )
 
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Difference", "Interval", "differences", "intervals", "resampled_means"]
+__all__ = ["ZERO", "Difference", "Interval", "differences", "intervals", "resampled_means"]
 
 RESAMPLES = 10_000
 LEVEL = 0.95
 _DRAWN_AT_ONCE = 2_000_000
-# Sums of shares may miss 0 by their last bits.
-_ZERO = 1e-12
+ZERO = 1e-12
+"""Differences below this are none: sums of shares may miss 0 by their last bits."""
 
 Floats = NDArray[np.float64]
 
@@ -137,7 +137,7 @@ def differences(
     resampled = resampled_means(apart, rng, resamples=resamples)
     low, high = _bounds(resampled, level)
     means = np.concatenate(apart).mean(axis=0)
-    shares = (resampled > _ZERO).mean(axis=0)
+    shares = (resampled > ZERO).mean(axis=0)
     columns = zip(means.tolist(), low.tolist(), high.tolist(), shares.tolist(), strict=True)
     questions = sum(map(len, apart))
     return [Difference(*column, questions) for column in columns]

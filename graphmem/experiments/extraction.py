@@ -42,6 +42,9 @@ __all__ = ["Readings", "bench_extraction", "says_the_same"]
 
 Result = dict[str, Any]
 
+_HEADER = ("data", "extractor", "found %", "right %", "passages")
+_CAPTION = "recorded triples found, and triples read that are right, in percent"
+
 
 class Readings(list[Result]):
     """What ``bench_extraction`` returns, a mapping for each extractor; in a notebook, a table."""
@@ -54,10 +57,8 @@ class Readings(list[Result]):
 
     @property
     def table(self) -> Table:
-        """Shares in percent, of how many, and what could not be read."""
-        header = ["data", "extractor", "found", "of", "right", "of", "passages", "failed"]
-        caption = "recorded triples found, and triples read that are right, in percent"
-        return Table(header, [_cells(one) for one in self], caption)
+        """Shares in percent, and of how many passages; the mappings have the counts."""
+        return Table(_HEADER, [_cells(one) for one in self], _CAPTION)
 
 
 def bench_extraction(
@@ -203,17 +204,13 @@ def _alike(one: Collection[str], other: Collection[str]) -> bool:
 
 
 def _table(results: Sequence[Result]) -> RichTable:
-    table = RichTable(
-        title="recorded triples found, and triples read that are right, in percent",
-        box=SIMPLE,
-        pad_edge=False,
-    )
-    for column in ("data", "extractor"):
+    table = RichTable(title=_CAPTION, box=SIMPLE, pad_edge=False)
+    for column in _HEADER[:2]:
         table.add_column(column, overflow="fold")
-    for column in ("found", "of", "right", "of", "passages", "failed", "calls", "seconds"):
+    for column in (*_HEADER[2:], "s"):
         table.add_column(column, justify="right", no_wrap=True)
     for one in results:
-        table.add_row(*_cells(one), str(one["usage"]["calls"]), f"{one['seconds']:.1f}")
+        table.add_row(*_cells(one), f"{one['seconds']:.1f}")
     return table
 
 
@@ -222,12 +219,14 @@ def _cells(one: Result) -> list[str]:
         data_name(one["data"]),
         one["extractor"],
         _percent(one["found_share"]),
-        str(one["reference"]),
         _percent(one["right_share"]),
-        str(one["extracted"]),
-        str(one["passages"]),
-        str(one["failed"]),
+        _passages(one),
     ]
+
+
+def _passages(one: Result) -> str:
+    """How many were read, and how many of them could not be."""
+    return f"{one['passages']} ({one['failed']} failed)" if one["failed"] else str(one["passages"])
 
 
 def _percent(share: float | None) -> str:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphmem import embedding
-from graphmem.errors import InvalidInput
+from graphmem.errors import GraphMemError, InvalidInput
 from graphmem.experiments.cache import CachedEmbedder
 from graphmem.experiments.dataset import DataSet, Question
-from graphmem.experiments.metrics import Outcome, judge, percentiles
+from graphmem.experiments.metrics import CUTS, Outcome, judge, percentiles, recall_at
 from graphmem.experiments.preparing import Prepared
 from graphmem.experiments.provenance import code_of, machine
+from graphmem.experiments.report.wording import data_name, percent
 from graphmem.experiments.rows import Cost, Row, RowFolder, Setup
-from graphmem.experiments.systems import BUDGET, Parts, Retunable, System, kind_of
+from graphmem.experiments.systems import BUDGET, Answer, Parts, Retunable, System, kind_of
 from graphmem.experiments.triples import Source, recorded, source
 from graphmem.experiments.variants import DEFAULTS, Variant
 from graphmem.progress import Steps, progress_steps
@@ -69,8 +71,13 @@ class Measurer:
         Raises:
             InvalidInput, MissingDependency: a name is unknown, or something is missing for it.
         """
-        if depth < 1 or budget < 1:
-            raise InvalidInput("depth and budget must each be at least 1")
+        if depth < max(CUTS):
+            raise InvalidInput(
+                f"depth must be at least {max(CUTS)}, for recall among the first {max(CUTS)} is "
+                f"told, not {depth}"
+            )
+        if budget < 1:
+            raise InvalidInput(f"the budget must be at least 1 token, not {budget}")
         found: list[Setup] = []
         for system in dict.fromkeys(systems):
             kind = kind_of(system)
@@ -102,24 +109,31 @@ class Measurer:
 
     def measure(
         self, setups: Sequence[Setup], sets: Sequence[Prepared], folder: RowFolder | None = None
-    ) -> list[Row]:
-        """The rows of these setups, in their order; those that the folder has are taken from it."""
+    ) -> Generator[Row, None, None]:
+        """The rows of these setups, in their order; those that the folder has are taken from it.
+
+        Whatever ends it, finished rows have been yielded and the cache keeps what was embedded.
+        """
         by_content = {one.content: one.data for one in sets}
-        rows: list[Row] = []
-        with progress_steps("rows", len(setups)) as steps:
-            for group in _groups(setups):
-                known = [folder.find(setup) if folder else None for setup in group]
-                missing = [s for s, row in zip(group, known, strict=True) if row is None]
-                data = by_content[group[0].content]
-                with closing(self._fresh(missing, data, steps)) as fresh:
-                    for row in known:
-                        if row is None:
-                            row = next(fresh)
-                            if folder is not None:
-                                folder.keep(row)
-                        rows.append(row)
-                        steps.finish()
-        return rows
+        try:
+            with progress_steps("rows", len(setups)) as steps:
+                for group in _groups(setups):
+                    known = [folder.find(setup) if folder else None for setup in group]
+                    missing = [s for s, row in zip(group, known, strict=True) if row is None]
+                    data = by_content[group[0].content]
+                    with closing(self._fresh(missing, data, steps)) as fresh:
+                        for row in known:
+                            if row is None:
+                                started = time.perf_counter()
+                                row = next(fresh)
+                                if folder is not None:
+                                    folder.keep(row)
+                                steps.finish(_line(row, time.perf_counter() - started))
+                            else:
+                                steps.finish()
+                            yield row
+        finally:
+            _save(self._embedder)
 
     def _fresh(
         self, group: Sequence[Setup], data: DataSet, steps: Steps
@@ -157,7 +171,9 @@ class Measurer:
         if setup.seed:
             data = data.shuffled(setup.seed)
         before, started = system.usage, time.perf_counter()
-        system.ingest(data, steps.begin(f"{setup.config}: reading {setup.data}"))
+        progress = steps.begin(f"{setup.config}: reading {setup.data}")
+        with _blaming(setup.system, f"reading {setup.data}"):
+            system.ingest(data, progress)
         took = time.perf_counter() - started
         _save(self._embedder)
         return Cost(round(took, 3), {}, system.usage - before, Usage())
@@ -171,7 +187,7 @@ class Measurer:
         routes: dict[str, int] = {}
         progress = steps.begin(f"{setup.config}: asking {setup.data}")
         for number, question in enumerate(questions, 1):
-            answer = system.ask(question, setup.depth)
+            answer = _answered(system, question, setup)
             ranking = answer.ranking[: setup.depth]
             records.must_be_ranked_for(question, ranking, setup.system)
             outcomes.append(
@@ -197,6 +213,40 @@ class Measurer:
         if kind_of(system).needs_model and self._llm is not None:
             names.append(self._llm.metadata.model_name)
         return ", ".join(names)
+
+
+def _answered(system: System, question: Question, setup: Setup) -> Answer:
+    with _blaming(setup.system, f"asked {question.id!r}"):
+        answer: Any = system.ask(question, setup.depth)
+    if not isinstance(answer, Answer):
+        raise InvalidInput(
+            f"{setup.system} answered {question.id!r} with a {type(answer).__name__}: return a "
+            "graphmem.experiments.Answer"
+        )
+    return answer
+
+
+@contextmanager
+def _blaming(system: str, doing: str) -> Iterator[None]:
+    """Say which system failed at what, and where; graphmem's own errors say what is wrong."""
+    try:
+        yield
+    except GraphMemError:
+        raise
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise InvalidInput(
+            f"{system}, {doing}, raised {type(error).__name__}: {error} "
+            f"({Path(place.filename).name}, line {place.lineno})"
+        ) from error
+
+
+def _line(row: Row, seconds: float) -> str:
+    """A finished row in a line of a log."""
+    setup = row.setup
+    recall = sum(recall_at(one, 5) for one in row.outcomes) / len(row.outcomes)
+    order = f", seed {setup.seed}" if setup.seed else ""
+    return f"{data_name(setup.data)}: {setup.config}{order}: R@5 {percent(recall)}, {seconds:.1f} s"
 
 
 def _varied(setup: Setup, variant: Variant) -> Setup:

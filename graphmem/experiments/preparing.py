@@ -61,7 +61,8 @@ def prepare(
     Everything is as in ``bench_recall``.
 
     Raises:
-        NotFound, InvalidInput: a file that is not there or not of its format; negative counts.
+        NotFound, InvalidInput: a file that is not there or not of its format; a set none of whose
+            questions can be asked; negative counts.
     """
     if min(lookups, sample) < 0 or (lookups and sample):
         raise InvalidInput("pass either lookups or sample, each at least 1")
@@ -77,10 +78,24 @@ def prepare(
         read = [asked_back(one, lookups) for one in read]
     elif sample:
         read = [one.sample(sample) for one in read]
+    for one in read:
+        _must_ask(one)
     return [
         Prepared(one, Origin(names, format, lookups, sample), _digest(one))
         for one, names in zip(read, files, strict=True)
     ]
+
+
+def _must_ask(data: DataSet) -> None:
+    if any(question.gold for question in data.questions):
+        return
+    why = "it has no question"
+    if data.questions:
+        why = f"none of its {len(data.questions)} questions names a passage that answers it (gold)"
+    without = ", ".join(f"{what} ({number})" for what, number in data.left_out.items())
+    raise InvalidInput(
+        f"{data.name} cannot be asked: {why}" + (f"; left out: {without}" if without else "")
+    )
 
 
 def _distinct(data: Sequence[str | Path | DataSet]) -> Iterable[Path | DataSet]:

@@ -17,7 +17,7 @@ from graphmem.experiments.files import must_take_folder
 from graphmem.experiments.measuring import Measurer
 from graphmem.experiments.metrics import FIGURES
 from graphmem.experiments.preparing import Origin, Prepared, prepare
-from graphmem.experiments.report.wording import data_name
+from graphmem.experiments.report.wording import data_name, signed
 from graphmem.experiments.rows import Result, Setup, result
 from graphmem.experiments.systems import kind_of
 from graphmem.experiments.variants import Variant
@@ -106,7 +106,7 @@ def bench_replay(
         if origin not in sets:
             sets[origin] = _prepared(origin, data)
         setups.append(_setup(measurer, sets[origin], one))
-    rows = measurer.measure(setups, list(sets.values()))
+    rows = list(measurer.measure(setups, list(sets.values())))
     drifts: list[Drift] = []
     for setup, old, row in zip(setups, committed, rows, strict=True):
         drifts += _moved(setup, old, result(row), tolerance)
@@ -232,5 +232,5 @@ def _values(one: Drift) -> tuple[str, str, str]:
     shown = ["" if value is None else f"{100 * value:.1f}" for value in (one.committed, one.now)]
     moved = ""
     if one.committed is not None and one.now is not None:
-        moved = f"{100 * (one.now - one.committed):+.1f}"
+        moved = signed(one.now - one.committed)
     return shown[0], shown[1], moved

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from graphmem.errors import InvalidInput
 from graphmem.experiments.dataset import DataSet
 from graphmem.experiments.files import must_take_file, must_take_folder, write_json
 from graphmem.experiments.measuring import DEPTH, Measurer
@@ -20,9 +21,9 @@ from graphmem.experiments.preparing import prepare
 from graphmem.experiments.report.plots import draw, must_be_drawable
 from graphmem.experiments.report.results import Results
 from graphmem.experiments.report.summary import quiet_in_notebooks, show, summary, write_report
-from graphmem.experiments.report.wording import data_name
-from graphmem.experiments.rows import RowFolder
-from graphmem.experiments.systems import BUDGET, Parts, name_of
+from graphmem.experiments.report.wording import data_name, left_out
+from graphmem.experiments.rows import Row, RowFolder, Setup
+from graphmem.experiments.systems import BUDGET, SYSTEMS, Parts, kind_of, name_of
 from graphmem.experiments.variants import DEFAULTS, Variant
 from graphmem.types import Extractor
 
@@ -60,16 +61,18 @@ def bench_recall(
         data: files in any format that ``load_dataset`` knows, or data sets.
         systems: names out of ``SYSTEMS``; for one's own the class, or its dotted name.
         triples: names out of ``triples.SOURCES``; a row each for systems that read triples.
-        seeds: orders in which documents arrive; 0 is the file's. A row each.
+        seeds: orders in which documents arrive; 0 is the file's. A row each; tables show means
+            over them. Messages of a chat keep their order.
         variants: constants of recall (see ``variants_of``); a row each for systems that have them.
         format: the files' format; told by their content where omitted.
         lookups: ask that many recorded facts back in other words, in place of the questions.
         sample: draw that many questions from each set, with all records of their scopes.
         mix: put the records of all files into one memory.
-        depth: how many records to ask for.
+        depth: how many records to ask for, at least 10.
         budget: tokens for ``within_budget``, and for what ``in_context`` holds.
         out: a folder for rows, ``report.json`` and ``report.md``; rows that are there already are
-            not measured again.
+            not measured again. A change in a module that your own system imports is not noticed:
+            delete the folder then.
         plots: draw pictures into ``out`` as well.
         json_path: where to write what ``report.json`` holds.
         embed_model: as in ``GraphMemory.open``; the bundled model where omitted.
@@ -83,8 +86,11 @@ def bench_recall(
         The rows' results, as in ``rows.result``; in a notebook they are tables.
 
     Raises:
-        NotFound, InvalidInput, MissingDependency: a wrong file or name, or something that is not
-            installed; nothing has run then.
+        NotFound, InvalidInput, MissingDependency: a wrong file or name, questions that cannot be
+            asked, options that no system makes use of, or something that is not installed; nothing
+            has run then.
+        InvalidInput: a system raised an error, or answered with something else than an ``Answer``
+            of records; finished rows have been shown, and are in ``out``.
     """
     must_take_file(json_path)
     must_take_folder(out)
@@ -101,12 +107,25 @@ def bench_recall(
             one, named, triples, seeds, variants, depth=depth, budget=budget
         )
     ]
+    _must_be_used(named, triples, variants)
     shown_on = console or quiet_in_notebooks()
     for one in sets:
-        if any(s.content == one.content and s.triples == "recorded" for s in setups):
+        _tell_of_what_is_left_out(one.data, shown_on)
+        if any(s.content == one.content and _reads_recorded(s) for s in setups):
             _tell_of_no_triples(one.data, shown_on)
     folder = None if out is None else RowFolder(Path(out) / "rows")
-    rows = measurer.measure(setups, sets, folder)
+    if folder is not None:
+        known = sum(folder.find(setup) is not None for setup in setups)
+        if known:
+            about = f"{known} of {len(setups)} rows were measured before and are taken from {out}"
+            shown_on.print(about, soft_wrap=True)
+    rows: list[Row] = []
+    try:
+        rows.extend(measurer.measure(setups, sets, folder))
+    except BaseException:
+        if rows:
+            show(shown_on, rows)
+        raise
     results = Results(rows)
     content = summary(rows, results)
     if json_path is not None:
@@ -118,6 +137,35 @@ def bench_recall(
         names = ", ".join(["report.md", "report.json", *(path.name for path in drawn)])
         shown_on.print(f"written to {out}: {names}", soft_wrap=True)
     return results
+
+
+def _must_be_used(
+    systems: Sequence[str], triples: Sequence[str], variants: Sequence[Variant]
+) -> None:
+    """Check that some system has the constants, and reads the triples, that the run varies."""
+    kinds = [kind_of(system) for system in systems]
+    if any(one.changes for one in variants) and not any(kind.uses_settings for kind in kinds):
+        raise InvalidInput(
+            "no chosen system has constants of recall to change (--set, --sweep, --ablate): add "
+            "graphmem to the systems"
+        )
+    if set(triples) - {"recorded"} and not any(kind.uses_triples for kind in kinds):
+        raise InvalidInput(
+            "no chosen system reads triples (--triples): add graphmem or ppr to the systems"
+        )
+
+
+def _reads_recorded(setup: Setup) -> bool:
+    """Whether it is known to read recorded triples: a system of one's own may not."""
+    return setup.triples == "recorded" and setup.system in SYSTEMS
+
+
+def _tell_of_what_is_left_out(data: DataSet, console: Console) -> None:
+    unasked = sum(not question.gold for question in data.questions)
+    counts = {**data.left_out, **({"questions without gold": unasked} if unasked else {})}
+    if counts:
+        told = ", ".join(left_out(number, what) for what, number in counts.items())
+        console.print(f"{data_name(data.name)}: left out {told}", soft_wrap=True)
 
 
 def _tell_of_no_triples(data: DataSet, console: Console) -> None:

@@ -3,6 +3,28 @@
 Settings are written as on the command line: ``bridge_weight=0.7``, ``seed_k=5``,
 ``window=-1:0.5,0:1,1:0.3`` (offset:weight). A sweep lists values after the sign, with commas
 (``damping=0.3,0.5,0.7``), or with semicolons where a value itself has commas.
+
+The parts of recall, and what is left without one:
+
+- ``seeds``: no seed: no walk, no bridge; h ranks, which still sees facts.
+- ``walk``: mass stays where it starts, so that each passage has only its own.
+- ``bridge``: what the best passages leave open is not looked for.
+- ``own_sense``: the sense of a message alone does not lift it among its neighbours.
+- ``later``: a later message does not come before an earlier one that says the like.
+- ``fact_prior``: seed facts are chosen by their own cosine, whatever their passage.
+- ``near_seeds``: no more seed facts than ``seed_k``, however many fit alike.
+- ``names``: the walk does not start from entities that the question names.
+- ``passage_seeds``: nor from the passages with the highest h.
+- ``synonyms``: entities of like names are not joined.
+- ``about``: what a passage is about is linked to it as anything that it mentions.
+- ``hubs``: a speaker of many messages is a name like others.
+- ``window``: a message is understood without its neighbours.
+- ``meaning``: no cosine of passages in h: the question's words count.
+- ``facts_in_h``: no cosine of facts in h.
+- ``topic``, ``speaker``, ``date``, ``personal``, ``time``: no bonus in h for a document's topic,
+  for whoever is named, for a date near the one named, for the first person, for words of time.
+- ``documents``, ``question``: documents are not held back where a speaker is named, nor messages
+  that ask.
 """
 
 from __future__ import annotations
@@ -20,9 +42,8 @@ __all__ = ["DEFAULTS", "PARTS", "Variant", "parse_setting", "variants_of"]
 _DEFAULTS = {constant.name: constant.default for constant in fields(RecallSettings)}
 
 PARTS: Mapping[str, Mapping[str, Any]] = {
-    # The whole way through facts: h is the ranking.
-    "graph": {"seed_k": 0, "seed_most": 0, "name_weight": 0.0, "passage_weight": 0.0},
-    # Mass stays where it starts, so that each passage has only its own.
+    # No seed: no walk, no bridge; h ranks, which still sees facts.
+    "seeds": {"seed_k": 0, "seed_most": 0, "name_weight": 0.0, "passage_weight": 0.0},
     "walk": {"damping": 0.0},
     "bridge": {"bridge_weight": 0.0},
     "own_sense": {"own_weight": 0.0},
@@ -48,7 +69,7 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     "question": {"question_weight": 0.0},
     "time": {"time_weight": 0.0},
 }
-"""The parts of recall, each with the settings that switch it off.
+"""The parts of recall, each with the settings that switch it off; the module says what is left.
 
 The words in h and the walk's floor (z is at least ``h ** passage_power``) have no switch of their
 own. ``hubs`` leaves a speaker a hub who says everything that is said.

@@ -18,6 +18,7 @@ __all__ = [
     "flag",
     "is_triple",
     "label",
+    "labels",
     "objects",
     "shown",
     "some_list",
@@ -197,6 +198,11 @@ def answer(value: Any) -> str:
     if not isinstance(value, str | int | float):
         raise ValueError(f"must be a text, a number or a list of these, not {shown(value)}")  # noqa: TRY004
     return clean_text(str(value))
+
+
+def labels(value: Any) -> list[str]:
+    """A list of ids."""
+    return [label(item) for item in some_list(value)]
 
 
 def texts(value: Any) -> list[str]:

@@ -10,7 +10,7 @@ JSON, gzipped or not::
 ``text`` starts with the title's line where there is a title. Passages with a speaker are messages
 of a chat, in order; a speaker called "assistant", in any case, is the assistant, all others are
 people. A question of a chat searches its own scope. A question without gold has no answer in the
-memory. Times are ISO 8601 with a zone.
+memory. Ids are texts or whole numbers. Times are ISO 8601 with a zone.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from graphmem.experiments.formats.fields import (
     Fields,
     answer,
     label,
+    labels,
     shown,
     text,
-    texts,
     time,
     triples,
     whole,
@@ -84,7 +84,7 @@ def _role(speaker: str) -> Role:
 
 def _question(fields: Fields, question_id: str, records: Mapping[str, Record]) -> Question:
     scope = fields.get("scope", Scope, EVERYTHING)
-    gold, stale = fields.get("gold", texts), fields.get("stale", texts, [])
+    gold, stale = fields.get("gold", labels), fields.get("stale", labels, [])
     for name, ids in (("gold", gold), ("stale", stale)):
         for key in ids:
             if key not in records or records[key].scope != scope:

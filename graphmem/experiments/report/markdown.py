@@ -14,7 +14,7 @@ from graphmem.experiments.report.tables import (
     figures_table,
     kinds_table,
 )
-from graphmem.experiments.report.wording import data_name, percent
+from graphmem.experiments.report.wording import data_name, left_out, percent
 from graphmem.experiments.rows import Row
 
 __all__ = ["markdown"]
@@ -93,7 +93,9 @@ def _seeds(found: Sequence[Entry]) -> list[str]:
     ]
     return [
         "## From seed to seed",
-        "Figures above are means over the seeds; here the lowest and the highest seed.",
+        "Figures above are means over the seeds; here the lowest and the highest seed. A seed is "
+        "an order of documents: messages of a chat keep theirs, so that a set without documents "
+        "has no spread.",
         str(Table(["data", "system", "seeds", *SHOWN.values()], rows)),
     ]
 
@@ -106,7 +108,8 @@ def _differences(found: Sequence[Entry]) -> list[str]:
         "## Differences",
         "A system minus the one it is held against, in points: mean, 95 % interval (paired "
         "bootstrap over the questions that both answered; for all data sets together each set is "
-        "drawn from in itself), and the share of resamples above zero.",
+        "drawn from in itself), and the share of resamples above zero; = where no question "
+        "differs.",
         str(table),
     ]
 
@@ -123,7 +126,7 @@ def _measured_with(found: Sequence[Entry]) -> str:
     lines.append(f"seeds (order of documents): {', '.join(map(str, seeds))}")
     for entry in found:
         for what, number in entry.setup.left_out.items():
-            lines.append(f"{data_name(entry.setup.data)}: left out {number:,} {what}")
+            lines.append(f"{data_name(entry.setup.data)}: left out {left_out(number, what)}")
         origin = entry.setup.origin
         if origin.lookups or len(origin.files) > 1:
             made = "look-ups of" if origin.lookups else "one memory of"

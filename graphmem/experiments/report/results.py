@@ -63,7 +63,9 @@ class Results(list[Result]):
     def differences(self) -> Table:
         """What lies between systems, and between variants, on each data set and on all together."""
         table = differences_table(entries(self.rows))
-        about = "points apart, 95 % interval (paired bootstrap), share of resamples above zero"
+        about = (
+            "points apart (= none), 95 % interval (paired bootstrap), share of resamples above 0"
+        )
         return replace(table, caption=about)
 
     @property

@@ -66,12 +66,15 @@ def _figures_table(found: Sequence[Entry]) -> Table:
     shown = {**_ON_TERMINAL, "within_budget": _within(found)}
     if any("stale_first" in figures for figures in known):
         shown["stale_first"] = "stale"
-    for column in (*shown.values(), "p95 ms"):
+        table.caption = "stale: an outdated record stands first; lower is better"
+        table.caption_justify = "left"
+    for column in ("n", *shown.values(), "p95 ms"):
         table.add_column(column, justify="right", no_wrap=True)
     for entry, figures in zip(found, known, strict=True):
         table.add_row(
             data_name(entry.setup.data),
             _short(entry.setup),
+            str(len(entry.outcomes)),
             *(percent(figures[name].mean) if name in figures else "" for name in shown),
             f"{entry.times[1]:.1f}" if entry.times else "",
         )
@@ -82,7 +85,7 @@ def _differences_table(compared: Sequence[Comparison]) -> Table:
     """On all data sets together, where there are several: the report has each."""
     if any(one.data == ALL for one in compared):
         compared = [one for one in compared if one.data == ALL]
-    table = _table("differences in points, 95 % interval", ("data", "system", "minus"))
+    table = _table("differences in points, 95 % interval", ("data", "system", "against"))
     for column in ("R@5", "MRR"):
         table.add_column(column, justify="right", no_wrap=True)
     for one in compared:
@@ -104,11 +107,11 @@ def _short(setup: Setup) -> str:
 
 def _within(found: Sequence[Entry]) -> str:
     budgets = {entry.setup.budget for entry in found}
-    return f"in {max(budgets)}" if len(budgets) == 1 else "budget"
+    return f"in {max(budgets)} tok" if len(budgets) == 1 else "budget"
 
 
 def _table(title: str, names: Iterable[str]) -> Table:
-    table = Table(title=title, box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table(title=title, box=SIMPLE, pad_edge=False, padding=0)  # 80 columns
     for name in names:
         table.add_column(name, overflow="fold")
     return table

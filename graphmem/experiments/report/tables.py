@@ -34,7 +34,7 @@ SHOWN = {
 """The figures that tables show, and what their columns are called."""
 
 _STALE = "stale first"
-_FIGURE = re.compile(r"[+−–-]?\d[^A-Za-z]*")
+_FIGURE = re.compile(r"=|[+−–-]?\d[^A-Za-z]*")
 _BOUNDS = re.compile(r" (\[[^\]]*\])")
 
 

@@ -73,6 +73,8 @@ class Evidence:
         speaker: who claims it.
         grounded: whether both ends are in the passage (see ``ground``), or one is and the other is
             a name that a grounded triple of a person or a document brought up elsewhere.
+        by_name: whether it is grounded by such a name only: enough to believe it, not to retire
+            another fact.
         role: role of the passage.
         said_at: when the passage was said (latest occurrence); ``None`` is unknown.
         ordinal: place of the passage in its thread.
@@ -90,6 +92,7 @@ class Evidence:
     valid_to: str | None = None
     speaker: str = ""
     grounded: bool = True
+    by_name: bool = False
     role: Role = "user"
     said_at: datetime | None = None
     ordinal: int = 0
@@ -258,21 +261,25 @@ class _Claim:
         fact: the fact.
         time: of its latest statement; None is unknown.
         places: the last ordinal in each thread that states it at that time.
+        is_firm: whether a passage holds both of its ends: only then it may replace another.
     """
 
     fact: Fact
     time: datetime | None
     places: dict[str, int]
+    is_firm: bool
 
     @classmethod
     def of(cls, fact: Fact, evidence: Sequence[Evidence]) -> _Claim:
-        times = [(_time(row), row) for row in _trusted(evidence)]
+        trusted = _trusted(evidence)
+        firm = [row for row in trusted if not row.by_name]
+        times = [(_time(row), row) for row in firm or trusted]
         last = max((time for time, _ in times if time), default=None)
         places: dict[str, int] = {}
         for time, row in times:
             if time == last and row.thread is not None:
                 places[row.thread] = max(row.ordinal, places.get(row.thread, row.ordinal))
-        return cls(fact, last, places)
+        return cls(fact, last, places, bool(firm))
 
     def is_after(self, other: _Claim) -> bool:
         """Whether it is known to be the later of the two."""
@@ -283,7 +290,9 @@ class _Claim:
 
     def replaces(self, other: _Claim) -> bool:
         """Whether the other is an older value, and not one that had ended by then."""
-        if self.fact.object_id == other.fact.object_id or not self.is_after(other):
+        if self.fact.object_id == other.fact.object_id or not self.is_firm:
+            return False
+        if not self.is_after(other):
             return False
         ended = span(other.fact.valid_to)
         return not (ended and self.time and ended[1] < self.time)
@@ -306,7 +315,8 @@ def _time(row: Evidence) -> datetime | None:
 def _winner(loser: _Claim, claims: Sequence[_Claim]) -> _Claim | None:
     """What replaces a claim: the latest of all; ties by id."""
     later = [claim for claim in claims if claim.replaces(loser)]
-    latest_of_all = [claim for claim in later if not any(o.is_after(claim) for o in claims)]
+    firm = [claim for claim in claims if claim.is_firm]
+    latest_of_all = [claim for claim in later if not any(o.is_after(claim) for o in firm)]
     return min(latest_of_all, key=lambda claim: claim.fact.id, default=None)
 
 

@@ -7,7 +7,7 @@ What is not grounded is kept and withheld.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cached_property, lru_cache
 from math import ceil
@@ -101,6 +101,23 @@ class Ground:
     def lacks(self, triple: Triple) -> tuple[str, ...]:
         """The ends of the triple that are not held."""
         return tuple(end for end in (triple.subject, triple.object) if not self.names(end))
+
+    def missing(self, triple: Triple) -> str | None:
+        """The one end that is not held, where what is said holds the other; otherwise None.
+
+        Who speaks is known of every message: that alone ties a name to none of them.
+        """
+        lacking = self.lacks(triple)
+        if len(lacking) != 1:
+            return None
+        held = triple.object if lacking[0] == triple.subject else triple.subject
+        return lacking[0] if self._unsigned.names(held) else None
+
+    @cached_property
+    def _unsigned(self) -> Ground:
+        """The same without who speaks."""
+        before = tuple(replace(one, speaker="") for one in self.passage.before)
+        return Ground(replace(self.passage, speaker="", before=before))
 
     def names(self, name: str) -> bool:
         """Whether the name is held."""

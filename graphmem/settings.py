@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from math import inf
 
 from graphmem.errors import InvalidInput
 
@@ -10,17 +11,15 @@ __all__ = ["RecallSettings"]
 
 
 _SHARES = frozenset(
-    {
-        "hub_share",
-        "bm25_b",
-        "damping",
-        "least_covered",
-        "synonym_cosine",
-        "later_alike",
-        "seed_near",
-    }
+    """
+    hub_share bm25_b least_covered synonym_cosine later_alike seed_near
+    """.split()
 )
 _COUNTS = frozenset({"steps", "longest_name"})
+# Divided by, or the weight of an edge.
+_POSITIVE = frozenset({"bm25_k1", "date_scale", "walk_half", "about_weight", "synonym_cosine"})
+# A walk that never ends does not end.
+_MOST = {"damping": 0.99, "steps": 1000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +132,40 @@ class RecallSettings:
         for constant in fields(self):
             name, value = constant.name, getattr(self, constant.name)
             if name == "window":
+                _check_window(value)
                 continue
             is_whole = isinstance(constant.default, int)
             if isinstance(value, bool) or not isinstance(value, int if is_whole else (int, float)):
                 kind = "a whole number" if is_whole else "a number"
                 raise InvalidInput(f"{name} must be {kind}, not {value!r}")
-            highest = 1.0 if name in _SHARES else float("inf")
-            if not (1 if name in _COUNTS else 0) <= value <= highest:
-                top = " to 1" if name in _SHARES else " or more"
-                raise InvalidInput(f"{name} must be {int(name in _COUNTS)}{top}, not {value!r}")
+            _check_range(name, value)
+
+
+def _check_range(name: str, value: float) -> None:
+    least = 1 if name in _COUNTS else 0
+    most = _MOST.get(name, 1.0 if name in _SHARES else inf)
+    is_open = name in _POSITIVE
+    if not least <= value <= most or value == inf or (is_open and value == 0):
+        start = "more than 0" if is_open else str(least)
+        end = ", at most 1" if is_open and most == 1 else f" to {most:g}" if most < inf else ""
+        raise InvalidInput(
+            f"{name} must be {start}{end or (' or more' if not is_open else '')}, not {value!r}"
+        )
+
+
+def _check_window(window: object) -> None:
+    try:
+        weights = {offset: weight for offset, weight in window}  # type: ignore[attr-defined]
+        is_right = (
+            len(weights) == len(window)  # type: ignore[arg-type]
+            and all(isinstance(offset, int) for offset in weights)
+            and all(0 <= weight < inf for weight in weights.values())
+            and weights.get(0, 0) > 0
+        )
+    except (TypeError, ValueError):
+        is_right = False
+    if not is_right:
+        raise InvalidInput(
+            "window must be pairs of a whole offset, each once, and a weight of 0 or more, with "
+            f"more than 0 at offset 0, such as ((-1, 0.5), (0, 1.0)), not {window!r:.80}"
+        )

@@ -347,6 +347,14 @@ def test_a_retirement_says_when_and_until_when():
     assert (why.replaced_by, why.retired_at, why.valid_to) == (new.id, day(9), "2025-03")
 
 
+def test_what_rests_on_a_known_name_is_replaced_and_counts_from_its_firm_statement():
+    weak = belief("Paris", said_at=day(0), by_name=True)
+    assert retired(weak, belief("Lyon", said_at=day(1))) == {"Paris": "Lyon"}
+    twice = belief("Paris", {"said_at": day(0)}, {"said_at": day(2), "by_name": True})
+    assert retired(twice, belief("Lyon", said_at=day(1))) == {"Paris": "Lyon"}
+    assert retired(weak, belief("Lyon", said_at=day(-1), by_name=True)) == {}
+
+
 def test_saying_it_again_brings_it_back():
     paris = belief("Paris", {"said_at": day(0)}, {"said_at": day(2)})
     assert retired(paris, belief("Lyon", said_at=day(1))) == {"Lyon": "Paris"}
@@ -360,6 +368,7 @@ def test_saying_it_again_brings_it_back():
         {"polarity": False},
         {"role": "assistant"},
         {"grounded": False},
+        {"by_name": True},  # its passage does not hold both ends
         {"said_at": None, "thread": "elsewhere"},
         {"said_at": None, "thread": None},
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -462,11 +463,49 @@ def test_the_offline_rules_never_saw_what_is_forgotten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"damping": 3}, {"steps": 0}, {"seed_k": "4"}, {"bm25_k1": float("nan")}]
+    ("name", "value", "says"),
+    [
+        ("damping", 3, "0 to 0.99"),
+        ("damping", 1.0, "0 to 0.99"),
+        ("steps", 0, "1 to 1000"),
+        ("steps", 2**70, "1 to 1000"),
+        ("seed_k", "4", "whole number"),
+        ("bm25_k1", float("nan"), "more than 0"),
+        ("bm25_k1", 0, "more than 0"),
+        ("walk_half", 0.0, "more than 0"),
+        ("synonym_cosine", 0.0, "more than 0, at most 1"),
+        ("synonym_cosine", 1.1, "more than 0, at most 1"),
+        ("topic_weight", float("inf"), "0 or more"),
+        ("hub_share", -0.1, "0 to 1"),
+        ("window", ((-1, 0.5),), "offset 0"),
+        ("window", ((0, 1.0), (0, 2.0)), "each once"),
+        ("window", ((0, float("nan")),), "weight"),
+        ("window", 3, "pairs"),
+    ],
 )
-def test_a_constant_out_of_range_is_named(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match=next(iter(wrong))):
-        RecallSettings(**wrong)
+def test_a_constant_out_of_range_is_named(name: str, value: Any, says: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{name} must be .*{says}"):
+        RecallSettings(**{name: value})
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(RecallSettings)])
+def test_a_recall_stands_every_constant_at_its_least(tmp_path: Path, name: str) -> None:
+    least = next(
+        settings
+        for value in (0, 0.0, 1e-3, 1, ((0, 1.0),))
+        if (settings := _settings_or_none(name, value)) is not None
+    )
+    with open_memory(tmp_path / "m.db", settings=least) as memory:
+        memory.remember([Message("Maja moved to Oslo"), Message("Oslo is cold on 3 May")])
+        memory.drain(10)
+        assert len(memory.recall("Where did Maja move in May?")) > 0
+
+
+def _settings_or_none(name: str, value: Any) -> RecallSettings | None:
+    try:
+        return RecallSettings(**{name: value})
+    except InvalidInput:
+        return None
 
 
 def test_stats_without_a_scope_are_the_memorys_own(tmp_path: Path) -> None:

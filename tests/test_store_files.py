@@ -24,7 +24,8 @@ from graphmem.errors import (
 )
 from graphmem.store import Store, migrations, sqlite
 from graphmem.testing import ScriptedExtractor
-from store_parts import ANA, NOW, drain, neighbourly, put, rows, said
+from graphmem.types import Scope
+from store_parts import ANA, NOW, drain, farsighted, neighbourly, put, rows, said
 
 
 def filled(path: Path, size: int = 60) -> None:
@@ -222,22 +223,30 @@ def test_an_older_file_is_brought_up_to_date(tmp_path, monkeypatch):
 
 
 def test_a_file_of_version_1_learns_which_names_are_known(tmp_path):
+    """The counts are those of a file that counted from the start, in every scope."""
     old, new = tmp_path / "old.db", tmp_path / "new.db"
     for path in (old, new):
         filled(path, 5)
+        store = Store.open(path)
+        put(store, said("Perhaps Quito.", 50, "assistant", role="assistant"))
+        put(store, said("Nothing but rain.", 51), session="far")  # Lima0 is not in it
+        put(store, said("It is Oslo.", 52), scope=Scope("ana", "coach"))
+        drain(store, farsighted())
+        store.close()
     _age_to_1(old)
-    known = "SELECT name, told FROM entity ORDER BY name"
+    known = "SELECT user, agent, name, told FROM entity ORDER BY user, agent, name"
     tables = "SELECT type, name FROM sqlite_master ORDER BY name"
     Store.open(old).close()
     with closing(raw(old)) as one, closing(raw(new)) as other:
         rows = one.execute(known).fetchall()
         assert rows == other.execute(known).fetchall()
-        assert any(told for _, told in rows)
+        told = {(agent, name): count for _, agent, name, count in rows}
+        assert told["", "Quito"] == told["", "Lima0"] == 0 < told["coach", "Oslo"]
         assert one.execute(tables).fetchall() == other.execute(tables).fetchall()
     store = Store.open(old)
     put(store, said("New words.", 99))
-    drain(store, neighbourly())
-    assert store.facts(ANA)
+    drain(store, farsighted())
+    assert store.facts(ANA, subject="New words")
     store.close()
 
 

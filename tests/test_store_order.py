@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from graphmem.store import Store
 from graphmem.testing import ScriptedExtractor
 from graphmem.threads import in_order
-from graphmem.types import Triple
+from graphmem.types import Scope, Triple
 from store_parts import ANA, NOW, at, drain, farsighted, neighbourly, put, rows, said, shown
 
 SPEAKERS = ["ana", "bob", "ana", "bob", "cleo"]
@@ -153,6 +153,28 @@ def test_an_end_that_the_passage_lacks_is_believed_while_somebody_names_it(store
     assert missed(store) == "asserted"
     (born,) = [one.id for one in store.passages(ANA) if "born" in one.text]
     store.forget(ANA, passages=[born], now=NOW)
+    assert missed(store) == "candidate"
+
+
+def test_who_speaks_ties_a_name_to_nothing_that_is_said(store):
+    def read(passage):
+        if "fun" in passage.text:
+            yield Triple("ana", "works at", "Lima0")
+        else:
+            yield Triple("bob", "was born in", "Lima0")
+
+    put(store, said("Thanks, that was fun!", 0))
+    put(store, said("I was born in Lima0.", 1, "bob"), session="elsewhere")
+    drain(store, ScriptedExtractor(read))
+    assert [one.status for one in store.facts(ANA, subject="bob")] == ["asserted"]
+    assert [one.status for one in store.facts(ANA, subject="ana")] == ["candidate"]
+
+
+def test_a_name_told_in_another_scope_is_not_known(store):
+    put(store, said("Nothing but rain.", 0))
+    put(store, said("I was born in Lima0.", 1, "bob"), scope=Scope("eve"))
+    put(store, said("I was born in Lima0.", 1, "bob"), scope=Scope("ana", "coach"))
+    drain(store, farsighted())
     assert missed(store) == "candidate"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import and_, select, update
+from sqlalchemy import and_, bindparam, select, update
 
 from graphmem import facts
 from graphmem.facts import Evidence
@@ -149,20 +149,17 @@ def _write(tx: Transaction, known: Mapping[str, Fact], current: Mapping[str, Fac
     changed = [id_ for id_ in sorted(current) if id_ in known and known[id_] != current[id_]]
     for ids in chunks(gone):
         tx.run(fact.delete().where(mine(fact, tx.scope), fact.c.id.in_(ids)))
-    tx.run(fact.insert(), [_row(tx, current[id_]) for id_ in new])
-    for id_ in changed:
-        here = and_(mine(fact, tx.scope), fact.c.id == id_)
-        tx.run(update(fact).where(here).values(**_row(tx, current[id_])))
+    tx.run(fact.insert(), [{**tx.owner, "id": id_, **_values(current[id_])} for id_ in new])
+    here = and_(mine(fact, tx.scope), fact.c.id == bindparam("key"))
+    tx.run(update(fact).where(here), [{"key": id_, **_values(current[id_])} for id_ in changed])
     reworded = [id_ for id_ in changed if known[id_].text != current[id_].text]
     vectors.drop(tx, "fact", [*gone, *reworded])
     queue.drop(tx, "embed", [("fact", id_) for id_ in gone])
     queue.again(tx, "embed", [("fact", id_) for id_ in [*new, *reworded]])
 
 
-def _row(tx: Transaction, one: Fact) -> dict[str, Any]:
+def _values(one: Fact) -> dict[str, Any]:
     return {
-        **tx.owner,
-        "id": one.id,
         "subject_id": one.subject_id,
         "object_id": one.object_id,
         "subject": one.subject,

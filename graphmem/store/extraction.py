@@ -73,7 +73,7 @@ def _rows(
     """Evidence rows of the triples that can be facts; each said once."""
     ground = facts.Ground(passage)
     triples = [one for one in dict.fromkeys(result.triples) if not facts.reject_reason(one)]
-    lacking = [ground.lacks(triple) for triple in triples]
+    missing = [ground.missing(triple) for triple in triples]
     return [
         {
             **tx.owner,
@@ -87,11 +87,11 @@ def _rows(
             "valid_from": triple.valid_from,
             "valid_to": triple.valid_to,
             "speaker": triple.speaker or passage.speaker,
-            "grounded": not lacks,
-            "lacks": entity_id(lacks[0]) if len(lacks) == 1 else None,
+            "grounded": ground.holds(triple),
+            "lacks": None if lacks is None else entity_id(lacks),
             "extractor": extractor,
             # Read again, it was believed since it was read first.
             "recorded_at": since.get((passage.id, fact_id(triple)), tx.now),
         }
-        for n, (triple, lacks) in enumerate(zip(triples, lacking, strict=True))
+        for n, (triple, lacks) in enumerate(zip(triples, missing, strict=True))
     ]

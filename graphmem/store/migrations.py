@@ -24,20 +24,33 @@ def _know_names(connection: Connection) -> None:
         "CREATE INDEX evidence_lacks ON evidence (user, agent, lacks) WHERE lacks IS NOT NULL",
         "ALTER TABLE entity ADD COLUMN told INTEGER DEFAULT 0 NOT NULL",
         """
-        UPDATE entity SET told = (
-            SELECT count(*) FROM fact
-            JOIN evidence ON evidence.user = fact.user AND evidence.agent = fact.agent
-                AND evidence.fact_id = fact.id
-            JOIN passage ON passage.user = fact.user AND passage.agent = fact.agent
+        CREATE TEMPORARY TABLE naming AS
+            SELECT fact.user, fact.agent, fact.subject_id, fact.object_id FROM evidence
+            JOIN fact ON fact.user = evidence.user AND fact.agent = evidence.agent
+                AND fact.id = evidence.fact_id
+            JOIN passage ON passage.user = evidence.user AND passage.agent = evidence.agent
                 AND passage.id = evidence.passage_id
-            JOIN message ON message.user = fact.user AND message.agent = fact.agent
+            JOIN message ON message.user = evidence.user AND message.agent = evidence.agent
                 AND message.thread = passage.thread AND message.place = passage.place
                 AND message.ordinal = passage.ordinal
-            WHERE fact.user = entity.user AND fact.agent = entity.agent AND evidence.grounded
-                AND message.role IN ('user', 'document')
-                AND entity.id IN (fact.subject_id, fact.object_id)
-        )
+            WHERE evidence.grounded AND message.role IN ('user', 'document')
         """,
+        """
+        CREATE TEMPORARY TABLE told AS
+            SELECT user, agent, id, count(*) AS times FROM (
+                SELECT user, agent, subject_id AS id FROM naming
+                UNION ALL SELECT user, agent, object_id FROM naming
+            ) GROUP BY user, agent, id
+        """,
+        "CREATE UNIQUE INDEX temp.told_entity ON told (user, agent, id)",
+        """
+        UPDATE entity SET told = coalesce((
+            SELECT times FROM told
+            WHERE told.user = entity.user AND told.agent = entity.agent AND told.id = entity.id
+        ), 0)
+        """,
+        "DROP TABLE naming",
+        "DROP TABLE told",
     ):
         connection.execute(text(statement))
 

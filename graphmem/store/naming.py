@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import and_, select, update
+from sqlalchemy import and_, bindparam, select, update
 
 from graphmem.facts import is_trusted
 from graphmem.identity import content_id, normal_form
@@ -68,6 +68,7 @@ def name_entities(tx: Transaction, uses: Uses, *, action: str) -> set[str]:
         _count(tx, spellings.setdefault(id_, {}), id_, name, change)
     new: list[dict[str, Any]] = []
     gone: list[str] = []
+    changed: list[dict[str, Any]] = []
     renamed: list[str] = []
     turned: list[str] = []
     for id_ in ids:
@@ -82,13 +83,14 @@ def name_entities(tx: Transaction, uses: Uses, *, action: str) -> set[str]:
         elif id_ not in rows:
             new.append({**tx.owner, "id": id_, "name": best[0], "told": told})
         elif (rows[id_].name, before) != (best[0], told):
-            here = and_(mine(entity, tx.scope), entity.c.id == id_)
-            tx.run(update(entity).where(here).values(name=best[0], told=told))
+            changed.append({"key": id_, "name": best[0], "told": told})
             if rows[id_].name != best[0]:
                 renamed.append(id_)
     for chunk in chunks(gone):
         tx.run(entity.delete().where(mine(entity, tx.scope), entity.c.id.in_(chunk)))
     tx.run(entity.insert(), new)
+    here = and_(mine(entity, tx.scope), entity.c.id == bindparam("key"))
+    tx.run(update(entity).where(here), changed)
     for id_ in gone:
         tx.record(action, "entity", id_)
     vectors.drop(tx, "entity", [*gone, *renamed])

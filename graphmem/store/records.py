@@ -241,6 +241,7 @@ def _to_evidence(row: Row[Any]) -> Evidence:
         valid_to=row.valid_to,
         speaker=row.speaker,
         grounded=row.grounded or bool(row.is_known),
+        by_name=not row.grounded and bool(row.is_known),
         role=role,
         said_at=said_at(row.latest_us, 0),
         ordinal=row.ordinal,

@@ -191,7 +191,7 @@ passage = _table(
 )
 
 # A triple as one passage states it; n is its number among the passage's triples. lacks is the
-# entity of the only end that the passage does not hold, NULL when it holds both or neither.
+# entity of its only end that is not held where what is said holds the other, and NULL otherwise.
 evidence = _table(
     "evidence",
     _key("passage_id"),

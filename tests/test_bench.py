@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import fields, replace
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_parts import CHAT, DOCUMENTS, OWN, bench, quiet, write_chat, write_documents
+from experiment_parts import CHAT as CHATS
 from experiment_parts import Backwards
 from graphmem.errors import InvalidInput, NotFound
 from graphmem.experiments import variants_of
@@ -23,7 +27,10 @@ from graphmem.experiments.files import write_json
 from graphmem.experiments.measuring import Measurer
 from graphmem.experiments.metrics import FIGURES, mean_figures
 from graphmem.experiments.preparing import prepare
-from graphmem.experiments.rows import RowFolder
+from graphmem.experiments.provenance import _matters, code_of
+from graphmem.experiments.rows import RowFolder, Setup
+from graphmem.experiments.systems import Parts, open_system
+from graphmem.experiments.systems.plain import NoMemory
 from graphmem.testing import HashEmbedder, ScriptedExtractor
 
 
@@ -280,15 +287,140 @@ def test_a_row_depends_on_the_source_of_what_answers(chat):
     assert len({setup.fingerprint for setup in setups}) == 5
 
 
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A folder with a system of one's own that is made of several modules."""
+    folder = tmp_path / "own_memory"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "__init__.py").write_text("")
+    (folder / "inner" / "__init__.py").write_text("")
+    (folder / "inner" / "ranks.py").write_text("ORDER = 1\n")
+    (folder / "apart.py").write_text("ORDER = 2\n")
+    (folder / "own.py").write_text(
+        "from experiment_parts import Backwards\n"
+        "from graphmem.experiments.systems.plain import NoMemory\n"
+        "from own_memory.inner import ranks\nimport beside_memory\n\n"
+        "class Mine(Backwards):\n    pass\n\ndef make(parts):\n    return NoMemory()\n"
+    )
+    (tmp_path / "beside_memory.py").write_text("X = 1\n")
+    (tmp_path / "alone_memory.py").write_text(
+        "from experiment_parts import Backwards as Same\nimport beside_memory\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    for name in [one for one in sys.modules if "_memory" in one and one.split(".")[0] in OWN_ONES]:
+        del sys.modules[name]
+
+
+OWN_ONES = ("own_memory", "beside_memory", "alone_memory")
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "counts"),
+    [
+        ("own_memory.own:Mine", "own_memory/own.py", True),
+        ("own_memory.own.make", "own_memory/own.py", True),
+        ("own_memory.own:make", "own_memory/inner/ranks.py", True),
+        ("own_memory.own:Mine", "own_memory/apart.py", False),
+        ("alone_memory:Same", "alone_memory.py", True),
+        ("alone_memory:Same", "beside_memory.py", True),
+        ("bm25", "own_memory/own.py", False),
+    ],
+)
+def test_a_system_of_ones_own_depends_on_its_modules(package, name, file, counts):
+    def code():
+        return code_of(name, type(open_system(name, Parts(HashEmbedder()))))
+
+    before = code()
+    assert code() == before
+    (package / file).write_text((package / file).read_text() + "# changed\n")
+    assert (code() != before) is counts
+
+
+def test_a_system_without_a_file_is_never_taken_from_before(monkeypatch):
+    monkeypatch.setitem(sys.modules, "typed_in", ModuleType("typed_in"))
+    assert code_of("typed_in:make", NoMemory) != code_of("typed_in:make", NoMemory)
+    assert code_of("no_memory", NoMemory) == code_of("no_memory", NoMemory)
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(Setup) if one.name != "variant"])
+def test_a_fingerprint_tells_every_field(chat, name):
+    (data,) = prepare([chat])
+    (setup,) = Measurer(HashEmbedder()).setups(data, ["graphmem"], ["none"], [0], variants_of())
+    value = getattr(setup, name)
+    others = {
+        "origin": replace(setup.origin, sample=3),
+        "left_out": {"lines": 1},
+        "settings": {**setup.settings, "seed_k": 99},
+    }
+    other = others.get(name, value + 1 if isinstance(value, int) else f"{value}!")
+    assert replace(setup, **{name: other}).fingerprint != setup.fingerprint
+    renamed = replace(setup, variant=replace(setup.variant, label="other"))
+    assert renamed.fingerprint == setup.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("recall/pagerank.py", True),
+        ("store/__init__.py", True),
+        ("settings.py", True),
+        ("experiments/metrics.py", True),
+        ("experiments/systems/ppr.py", True),
+        ("experiments/triples/sources.py", True),
+        ("experiments/report/tables.py", False),
+        ("cli/bench.py", False),
+        ("block/host.py", False),
+        ("demo.py", False),
+    ],
+)
+def test_which_source_decides_figures(name, counts):
+    assert _matters(name) is counts
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda r, q: (r + r[:1], q), r"records\[5\] \(a0\): id: another one has it too"),
+        (lambda r, q: (r, q + q[:1]), r"questions\[4\] \(q0\): id: another one has it too"),
+        (lambda r, q: (r, (replace(q[0], gold=("x",)),)), r"q0.*gold: 'x' is no passage of scope"),
+        (lambda r, q: (r, (replace(q[0], gold=("b0",)),)), r"gold: 'b0' is no .* scope 'ana'"),
+        (lambda r, q: (r, (replace(q[0], stale=("b0",)),)), r"stale: 'b0' is no .* scope 'ana'"),
+    ],
+)
+def test_a_set_made_in_python_is_held_to_what_files_are(change, told):
+    records, questions = change(CHATS.records, CHATS.questions)
+    with pytest.raises(InvalidInput, match=rf"two small chats: .*{told}"):
+        bench([replace(CHATS, records=records, questions=questions)], ["bm25"])
+    assert prepare([CHATS])[0].data is CHATS
+
+
 def test_a_damaged_row_is_measured_again(chat, tmp_path):
     first = bench([chat], ["bm25"], out=tmp_path / "out")
     (row,) = (tmp_path / "out" / "rows").iterdir()
     whole = row.read_bytes()
-    for damaged in (b"", whole[: len(whole) // 2], b"[]", b'{"outcomes": {}}'):
+    for damaged in (
+        b"",
+        whole[: len(whole) // 2],
+        b"[]",
+        b'{"outcomes": {}}',
+        changed(whole, lambda kept: kept["setup"].update(seed=7)),
+        changed(whole, lambda kept: kept["setup"].pop("code")),
+        changed(whole, lambda kept: kept["outcomes"]["id"].reverse()),
+        changed(whole, lambda kept: [column.pop() for column in kept["outcomes"].values()]),
+        changed(whole, lambda kept: kept["cost"].update(milliseconds=[1])),
+    ):
         row.write_bytes(damaged)
         again = bench([chat], ["bm25"], out=tmp_path / "out")
         assert [one["mrr"] for one in again] == [one["mrr"] for one in first]
-        assert json.loads(row.read_text())["outcomes"]
+        kept, right = json.loads(row.read_text()), json.loads(whole)
+        assert (kept["setup"], kept["outcomes"]) == (right["setup"], right["outcomes"])
+
+
+def changed(content, change):
+    kept = json.loads(content)
+    change(kept)
+    return json.dumps(kept).encode()
 
 
 def test_a_row_keeps_every_outcome(chat, documents, tmp_path):
@@ -300,8 +432,9 @@ def test_a_row_keeps_every_outcome(chat, documents, tmp_path):
         for setup in measurer.setups(one, ["graphmem", "bm25"], ["recorded"], [0], variants_of())
     ]
     folder = RowFolder(tmp_path / "rows")
+    by_content = {one.content: one.data for one in sets}
     rows = list(measurer.measure(setups, sets, folder))
-    assert [folder.find(setup) for setup in setups] == rows
+    assert [folder.find(setup, by_content[setup.content]) for setup in setups] == rows
     for row in rows:
         assert set(mean_figures(row.outcomes)) == set(FIGURES)
 
@@ -587,10 +720,36 @@ def test_damaged_vectors_are_told(tmp_path):
     embedder.save()
     (file,) = tmp_path.iterdir()
     whole = file.read_bytes()
-    for damaged in (b"", whole[: len(whole) // 2], b"[]"):
+    rows, ids = np.ones((1, 4), np.float32), np.array(["t-1"])
+    for damaged in (
+        b"",
+        whole[: len(whole) // 2],
+        b"[]",
+        saved(np.save, rows),
+        saved(np.savez, ids=ids),
+        saved(np.savez, ids=ids, rows=rows.astype(int)),
+        saved(np.savez, ids=ids, rows=rows[0]),
+        saved(np.savez, ids=np.array(["t-1", "t-2"]), rows=rows),
+    ):
         file.write_bytes(damaged)
-        with pytest.raises(InvalidInput, match="delete it"):
+        with pytest.raises(InvalidInput, match=r"damaged .*delete it"):
             CachedEmbedder(HashEmbedder(), tmp_path)
+    file.write_bytes(whole)
+    CachedEmbedder(HashEmbedder(), tmp_path)
+
+
+def saved(save, *values, **named):
+    file = io.BytesIO()
+    save(file, *values, **named)
+    return file.getvalue()
+
+
+def test_models_of_like_names_keep_their_own_vectors(tmp_path):
+    for name in ("maker/model", "maker_model", "maker:model", "x" * 400):
+        embedder = CachedEmbedder(HashEmbedder(name=name), tmp_path)
+        embedder.embed(["a b"])
+        embedder.save()
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 def test_a_run_keeps_its_vectors(chat, tmp_path):

@@ -64,7 +64,7 @@ def test_ablate_alone_switches_every_part_off(documents, tmp_path, capsys):
     ("options", "says"),
     [
         (["--set", "brigde_weight=1"], "did you mean 'bridge_weight'"),
-        (["--sweep", "damping=2"], "damping must be 0 to 1"),
+        (["--sweep", "damping=2"], "damping must be 0 to 0.99"),
         (["--ablate", "bridges"], "did you mean 'bridge'"),
         (["--system", "magic"], "no system 'magic'"),
         (["--triples", "guesses"], "no source of triples 'guesses'"),

@@ -94,6 +94,28 @@ def test_a_stale_record_counts_only_for_questions_about_updates():
     assert stale_first([judged(["x"], ["a"], ["s"])]) == [0]
 
 
+def test_the_best_outdated_record_counts():
+    found = judged(["x", "new", "old", "a"], ["a"], ["old", "new"])
+    assert found.stale == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "told"),
+    [
+        ("We met at the ART, yesterday", "art", 1),
+        ("We met at the party", "art", 0),
+        ("the new York road", "New York", 1),
+        ("the new Yorkshire road", "New York", 0),
+        ("York is new", "New York", 0),
+        ("", "art", None),
+        ("art", "", None),
+    ],
+)
+def test_an_answer_is_told_in_whole_words(text, answer, told):
+    found = judge(asked(["a"], answer=answer), [], lambda key: 1, 100, text=text)
+    assert found.told == told
+
+
 def test_figures_are_named_in_their_order():
     found = judged(["x", "a"], ["a", "b"])
     named = mean_figures([found])

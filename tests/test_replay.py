@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from bench_parts import bench, quiet, write_chat, write_documents
+from bench_parts import CHAT, bench, quiet, write_chat, write_documents
+from experiment_parts import Backwards
 from graphmem.errors import InvalidInput, NotFound
 from graphmem.experiments import bench_replay, variants_of
+from graphmem.experiments.replay import _moved
 from graphmem.testing import HashEmbedder
 
 
@@ -70,6 +75,88 @@ def test_what_has_moved_is_shown(committed, chat):
     assert re.search(r"chat +graphmem +recall@5 +98\.0 +100\.0 +\+2\.0", shown)
     drifts, _ = replayed(committed, [chat.parent], tolerance=0.001)
     assert len(drifts) == 3
+
+
+@pytest.mark.parametrize("figure", ["stale_first", "mrr"])
+def test_a_figure_missing_on_one_side_has_moved(committed, chat, figure):
+    content = json.loads(committed.read_text())
+    assert content["results"][0].pop(figure) is not None
+    assert "answer_in_text" not in content["results"][0]
+    content["results"][0]["answer_in_text"] = 0.0
+    committed.write_text(json.dumps(content))
+    drifts, _ = replayed(committed, [chat.parent])
+    assert [(one.figure, one.committed is None, one.now is None) for one in drifts] == [
+        (figure, True, False),
+        ("answer_in_text", False, True),
+    ]
+
+
+def test_what_updates_and_texts_say_is_judged(committed, chat, documents, tmp_path):
+    content = json.loads(committed.read_text())
+    content["results"][0]["stale_first"] += 0.5
+    committed.write_text(json.dumps(content))
+    assert [one.figure for one in replayed(committed, [chat.parent])[0]] == ["stale_first"]
+    path = tmp_path / "telling.json"
+    (one,) = bench([documents], ["test_replay:Telling"], json_path=path)
+    assert one["answer_in_text"] == 1
+    assert replayed(path, [documents])[0] == []
+    path.write_text(path.read_text().replace('"answer_in_text": 1.0', '"answer_in_text": 0.5'))
+    assert [one.figure for one in replayed(path, [documents])[0]] == ["answer_in_text"]
+
+
+class Telling(Backwards):
+    """Says every answer there is."""
+
+    def ask(self, question, top_k):
+        return replace(super().ask(question, top_k), text=f"It is {question.answer}.")
+
+
+def test_other_data_or_another_embedder_is_a_drift(committed, chat):
+    content = json.loads(committed.read_text())
+    content["results"] = content["results"][:1]
+    committed.write_text(json.dumps(content))
+    chat.write_text(json.dumps(CHAT).replace("it rained", "it poured"))
+    drifts, shown = replayed(committed, [chat], embed_model=HashEmbedder(name="other"))
+    names = {one.figure: (one.committed, one.now) for one in drifts}
+    assert set(names) >= {"content", "embedder"}
+    assert names["content"][0] == content["results"][0]["content"] != names["content"][1]
+    assert names["embedder"] == (HashEmbedder().name, "other")
+    assert names["content"][0] in shown
+
+
+def test_a_measured_figure_that_is_no_number_has_moved():
+    setup = SimpleNamespace(data="d", config="c")
+    same = {"content": "x", "embedder": "e", "questions": 1}
+    moved = _moved(setup, {**same, "mrr": 0.5}, {**same, "mrr": math.nan}, 1.0)
+    assert [one.figure for one in moved] == ["mrr"]
+    assert _moved(setup, {**same, "mrr": 0.5}, {**same, "mrr": 0.4}, 1.0) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("depth", None),
+        ("budget", "much"),
+        ("recall@5", "all of it"),
+        ("mrr", math.nan),
+        ("stale_first", math.inf),
+        ("changes", [1]),
+        ("changes", {"no_such_setting": 1}),
+        ("changes", {"window": [1]}),
+        ("changes", {"seed_k": "x"}),
+        ("system", None),
+        ("seed", True),
+        ("files", "chat.json"),
+        ("format", 3),
+        ("questions", 1.5),
+    ],
+)
+def test_a_field_of_a_wrong_type_is_told_with_its_row(committed, chat, field, value):
+    content = json.loads(committed.read_text())
+    content["results"][2][field] = value
+    committed.write_text(json.dumps(content))
+    with pytest.raises(InvalidInput, match=rf"results\[2\].*: {field}: "):
+        replayed(committed, [chat.parent])
 
 
 def test_a_row_of_the_defaults_is_measured_with_those_of_today(committed, chat):

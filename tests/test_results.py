@@ -195,5 +195,5 @@ def test_a_system_that_stands_in_no_file_is_never_taken_for_the_same(monkeypatch
     typed = ModuleType("typed")
     monkeypatch.setitem(sys.modules, "typed", typed)
     first, again = (type("Own", (Backwards,), {"__module__": "typed"}) for _ in range(2))
-    assert code_of(first) != code_of(again)
-    assert code_of(Backwards) == code_of(Backwards)
+    assert code_of("typed:Own", first) != code_of("typed:Own", again)
+    assert code_of(OWN, Backwards) == code_of(OWN, Backwards)

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from experiment_parts import CHAT, DOCUMENTS, written
+from experiment_parts import ANA, BO, CHAT, DOCUMENTS, said, written
 from graphmem import Extraction, Passage, Triple
 from graphmem.errors import InvalidInput
+from graphmem.experiments.dataset import DataSet
 from graphmem.experiments.reading import passage_ids
 from graphmem.experiments.triples import SOURCES, source
 from graphmem.experiments.triples.cache import CachedExtractor
@@ -64,6 +65,16 @@ def test_recorded_triples_of_equal_records_count_once_and_of_long_ones_for_each_
     assert len(parts) > 1
     found = found_by(extractor, *(replace(MOVED, id=key) for key in (first, *parts)))
     assert found == [[("Lisbon", "lies on", "Tagus")], *([[("a", "b", "c")] * 2] * len(parts))]
+
+
+def test_equal_words_in_two_scopes_must_record_the_same():
+    one = said("one", ANA, "1", "Zoe", "it rained", ("it", "was", "rain"))
+    two = replace(one, id="two", scope=BO)
+    assert passage_ids(one) == passage_ids(two)
+    assert source("recorded")(DataSet("same", (one, two), ())).extract([MOVED])
+    other = replace(two, triples=())
+    with pytest.raises(InvalidInput, match="'one' and 'two' say the same words in two scopes"):
+        source("recorded")(DataSet("not the same", (one, other), ()))
 
 
 def test_no_source_gives_none():

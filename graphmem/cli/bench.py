@@ -210,8 +210,8 @@ def _add_recall(kinds: Any) -> None:
         type=Path,
         metavar="FOLDER",
         help="write report.md, report.json and finished rows here; a run that was stopped goes on, "
-        "and rows that are there are not measured again. A change in a module that your own system "
-        "imports is not noticed: delete the folder then",
+        "and rows that are there are not measured again. A change in what your own "
+        "system imports from elsewhere than its folder is not noticed: delete the folder then",
     )
     results.add_argument(
         "--plots", action="store_true", help="draw pictures into that folder (extra: explore)"

@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from zipfile import BadZipFile
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,7 @@ class CachedEmbedder:
 
     def __init__(self, embedder: Embedder, folder: str | Path) -> None:
         self._embedder = embedder
-        name = re.sub(r"[^\w.-]+", "_", embedder.name)
-        self._file = Path(folder) / f"{name}.npz"
+        self._file = Path(folder) / _file_name(embedder.name)
         self._lock = threading.Lock()
         self._rows: dict[str, NDArray[np.float32]] = {}
         if self._file.is_file():
@@ -74,9 +73,21 @@ class CachedEmbedder:
             self._saved = len(self._rows)
 
 
+def _file_name(model: str) -> str:
+    """A name that people can read, and that no two models share."""
+    readable = re.sub(r"[^\w.-]+", "_", model)[:60]
+    return f"{readable}-{content_id('model', model)[-12:]}.npz"
+
+
 def _load(file: Path) -> dict[str, NDArray[np.float32]]:
     try:
         with file.open("rb") as opened, np.load(opened) as kept:
-            return dict(zip(kept["ids"].tolist(), kept["rows"], strict=True))
-    except (OSError, ValueError, EOFError, LookupError, BadZipFile) as error:
+            return _by_id(kept["ids"], kept["rows"])
+    except Exception as error:
         raise InvalidInput(f"the vectors in {file} are damaged ({error}): delete it") from error
+
+
+def _by_id(ids: NDArray[Any], rows: NDArray[Any]) -> dict[str, NDArray[np.float32]]:
+    if ids.dtype.kind != "U" or ids.ndim != 1 or rows.dtype != np.float32 or rows.ndim != 2:
+        raise ValueError("these are no vectors of texts")
+    return dict(zip(ids.tolist(), rows, strict=True))

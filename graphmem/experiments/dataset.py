@@ -88,6 +88,11 @@ class DataSet:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
+    def asked(self) -> tuple[Question, ...]:
+        """The questions that a memory can be asked: those with gold."""
+        return tuple(question for question in self.questions if question.gold)
+
+    @property
     def scopes(self) -> tuple[Scope, ...]:
         """All scopes with records, sorted."""
         return tuple(sorted({record.scope for record in self.records}))

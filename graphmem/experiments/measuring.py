@@ -98,7 +98,7 @@ class Measurer:
                     model=self._model_name(system, read),
                     code="",
                 )
-                usual = replace(usual, code=code_of(self._check(usual, given.data)))
+                usual = replace(usual, code=code_of(system, self._check(usual, given.data)))
                 for seed in dict.fromkeys(seeds):
                     ordered = replace(usual, seed=seed)
                     if kind.uses_settings:
@@ -118,9 +118,9 @@ class Measurer:
         try:
             with progress_steps("rows", len(setups)) as steps:
                 for group in _groups(setups):
-                    known = [folder.find(setup) if folder else None for setup in group]
-                    missing = [s for s, row in zip(group, known, strict=True) if row is None]
                     data = by_content[group[0].content]
+                    known = [folder.find(setup, data) if folder else None for setup in group]
+                    missing = [s for s, row in zip(group, known, strict=True) if row is None]
                     with closing(self._fresh(missing, data, steps)) as fresh:
                         for row in known:
                             if row is None:
@@ -180,7 +180,7 @@ class Measurer:
 
     def _asked(self, system: System, setup: Setup, data: DataSet, took: Cost, steps: Steps) -> Row:
         before = system.usage
-        questions = [question for question in data.questions if question.gold]
+        questions = data.asked
         records = _Records(data)
         outcomes: list[Outcome] = []
         times: dict[str, list[float]] = {}

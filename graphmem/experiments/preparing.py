@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from graphmem.errors import InvalidInput
-from graphmem.experiments.dataset import DataSet
+from graphmem.experiments.dataset import DataSet, Record
 from graphmem.experiments.formats import load_dataset
+from graphmem.experiments.formats.fields import Fields, labels_of
 from graphmem.experiments.lookups import lookups as asked_back
 from graphmem.experiments.mixing import mixed
 
@@ -61,13 +63,14 @@ def prepare(
     Everything is as in ``bench_recall``.
 
     Raises:
-        NotFound, InvalidInput: a file that is not there or not of its format; a set none of whose
-            questions can be asked; negative counts.
+        NotFound, InvalidInput: a file that is not there or not of its format; a set with wrong
+            ids, or none of whose questions can be asked; negative counts.
     """
     if min(lookups, sample) < 0 or (lookups and sample):
         raise InvalidInput("pass either lookups or sample, each at least 1")
     read = [
-        one if isinstance(one, DataSet) else load_dataset(one, format) for one in _distinct(data)
+        _sound(one) if isinstance(one, DataSet) else load_dataset(one, format)
+        for one in _distinct(data)
     ]
     files: list[tuple[str, ...]] = [(one.name,) for one in read]
     if len(set(files)) < len(files):
@@ -86,8 +89,24 @@ def prepare(
     ]
 
 
+def _sound(data: DataSet) -> DataSet:
+    """The set itself, which nobody has read from a file: it is held to what files are."""
+    records: dict[str, Record] = {}
+    for number, record in enumerate(data.records):
+        Fields(data.name, f"records[{number}]", {"id": record.id}).new("id", records)
+        records[record.id] = record
+    asked: set[str] = set()
+    for number, question in enumerate(data.questions):
+        ids = {"gold": list(question.gold), "stale": list(question.stale)}
+        fields = Fields(data.name, f"questions[{number}]", {"id": question.id, **ids})
+        asked.add(fields.new("id", asked))
+        for name in ids:
+            fields.get(name, partial(labels_of, scope=question.scope, records=records))
+    return data
+
+
 def _must_ask(data: DataSet) -> None:
-    if any(question.gold for question in data.questions):
+    if data.asked:
         return
     why = "it has no question"
     if data.questions:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,15 @@ from rich.table import Table
 
 from graphmem.errors import InvalidInput, NotFound
 from graphmem.experiments.files import must_take_folder
+from graphmem.experiments.formats.fields import (
+    Fields,
+    objects,
+    shown,
+    text,
+    texts,
+    whole,
+    wording,
+)
 from graphmem.experiments.measuring import Measurer
 from graphmem.experiments.metrics import FIGURES
 from graphmem.experiments.preparing import Origin, Prepared, prepare
@@ -32,13 +42,7 @@ TOLERANCE = 0.01
 """How far a share may lie from the committed one: one question of a hundred. Other builds of the
 numeric libraries add up in another order, and a near tie may fall the other way."""
 
-_JUDGED = (*FIGURES, "stale_first")
-# What a row must tell so that it can be measured again.
-_NEEDED = (
-    *("data", "questions", *(one.name for one in fields(Origin))),
-    *("system", "triples", "seed", "variant", "changes", "part", "base"),
-    *("depth", "budget", "model"),
-)
+_JUDGED = (*FIGURES, "stale_first", "answer_in_text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +51,16 @@ class Drift:
 
     Attributes:
         data, config: of the row.
-        figure: its name, or ``questions`` where there are not as many any more.
+        figure: its name; ``questions`` where there are not as many any more; ``content`` (a digest)
+            and ``embedder`` where the data or the embedder is another one.
         committed, now: its values; None where it is missing.
     """
 
     data: str
     config: str
     figure: str
-    committed: float | None
-    now: float | None
+    committed: float | str | None
+    now: float | str | None
 
 
 def bench_replay(
@@ -90,8 +95,8 @@ def bench_replay(
 
     Raises:
         NotFound: a file is missing.
-        InvalidInput: the file was not written by ``bench_recall``, there is no model for any of its
-            rows, or the tolerance is no share.
+        InvalidInput: the file was not written by ``bench_recall``, or a field of it is wrong; there
+            is no model for any of its rows, or the tolerance is no share.
     """
     if not 0 <= tolerance <= 1:
         raise InvalidInput(f"the tolerance is a share from 0 to 1, not {tolerance:g}")
@@ -127,13 +132,64 @@ def _read(path: Path) -> list[Result]:
         raise InvalidInput(f"{path} lists no results")
     for place, one in enumerate(content["results"]):
         known = one if isinstance(one, dict) else {}
-        missing = [name for name in _NEEDED if name not in known]
+        missing = [name for name in (*_NEEDED, *_MAY_BE_NULL) if name not in known]
         if missing:
             raise InvalidInput(
                 f"{path}: results[{place}] lacks {', '.join(missing)}: replay takes what "
                 "graphmem bench recall --json of this version wrote"
             )
-    return list(content["results"])
+    return [_row(fields) for fields in objects(str(path), "results", content["results"])]
+
+
+def _row(fields: Fields) -> Result:
+    """What is replayed of a row, each value of its type."""
+    return {
+        **{name: fields.get(name, read) for name, read in _NEEDED.items()},
+        **{name: fields.get(name, read, None) for name, read in _MAY_BE_NULL.items()},
+        **{name: fields.get(name, _figure, None) for name in _JUDGED},
+    }
+
+
+def _order(value: Any) -> int:
+    """A seed."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"must be a whole number, not {shown(value)}")  # noqa: TRY004
+    return value
+
+
+def _figure(value: Any) -> float:
+    """A number that can be compared."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"must be a finite number, not {shown(value)}")
+    return value
+
+
+def _changes(value: Any) -> dict[str, Any]:
+    """Constants of recall that differed, as the settings take them."""
+    if not isinstance(value, dict):
+        raise ValueError(f"must be an object, not {shown(value)}")  # noqa: TRY004
+    try:
+        changes = {name: _constant(one) for name, one in value.items()}
+        Variant(changes=changes).settings  # noqa: B018
+    except TypeError as error:
+        raise ValueError(f"{shown(value)} are no settings: {error}") from error
+    return changes
+
+
+def _constant(value: Any) -> Any:
+    """A setting as JSON keeps it, as the settings take it."""
+    return tuple(tuple(item) for item in value) if isinstance(value, list) else value
+
+
+# What a row must tell so that it can be measured again, and how each is read.
+_NEEDED: Mapping[str, Callable[[Any], Any]] = {
+    **{"data": text, "questions": whole},
+    **{"files": texts, "lookups": whole, "sample": whole, "content": text},
+    **{"system": text, "triples": wording, "seed": _order},
+    **{"variant": wording, "changes": _changes, "part": wording, "base": wording},
+    **{"depth": whole, "budget": whole, "embedder": text, "model": wording},
+}
+_MAY_BE_NULL: Mapping[str, Callable[[Any], Any]] = {"format": text}
 
 
 def _measurable(
@@ -177,8 +233,7 @@ def _found(name: str, data: Sequence[str | Path]) -> Path:
 
 
 def _setup(measurer: Measurer, given: Prepared, one: Result) -> Setup:
-    changes = {name: _value(value) for name, value in one["changes"].items()}
-    variant = Variant(one["variant"], changes, one["part"], one["base"])
+    variant = Variant(one["variant"], one["changes"], one["part"], one["base"])
     (setup,) = measurer.setups(
         given,
         [one["system"]],
@@ -191,23 +246,18 @@ def _setup(measurer: Measurer, given: Prepared, one: Result) -> Setup:
     return setup
 
 
-def _value(value: Any) -> Any:
-    """A setting as JSON keeps it, as the settings take it."""
-    return tuple(tuple(item) for item in value) if isinstance(value, list) else value
-
-
 def _moved(
     setup: Setup, old: Mapping[str, Any], new: Mapping[str, Any], tolerance: float
 ) -> list[Drift]:
-    found = []
-    if old["questions"] != new["questions"]:
-        found.append(("questions", old["questions"], new["questions"]))
+    names = ("content", "embedder", "questions")
+    found = [(name, old[name], new[name]) for name in names if old[name] != new[name]]
     for name in _JUDGED:
         before, now = old.get(name), new.get(name)
         if before is None and now is None:
             continue
         # Half a unit in the last place of what JSON keeps must not decide.
-        if before is None or now is None or abs(before - now) > tolerance + 1e-9:
+        # What is no number holds nothing.
+        if before is None or now is None or not abs(before - now) <= tolerance + 1e-9:
             found.append((name, before, now))
     return [Drift(setup.data, setup.config, *one) for one in found]
 
@@ -227,10 +277,12 @@ def _show(console: Console, drifts: Sequence[Drift], rows: int, tolerance: float
 
 
 def _values(one: Drift) -> tuple[str, str, str]:
-    if one.figure == "questions":
-        return str(one.committed), str(one.now), ""
-    shown = ["" if value is None else f"{100 * value:.1f}" for value in (one.committed, one.now)]
-    moved = ""
-    if one.committed is not None and one.now is not None:
-        moved = signed(one.now - one.committed)
-    return shown[0], shown[1], moved
+    before, now = one.committed, one.now
+    if one.figure == "questions" or isinstance(before, str) or isinstance(now, str):
+        return str(before), str(now), ""
+    moved = "" if before is None or now is None else signed(now - before)
+    return _percent(before), _percent(now), moved
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f}"

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from graphmem.experiments.bootstrap import intervals
+from graphmem.experiments.dataset import DataSet
 from graphmem.experiments.files import replacing
 from graphmem.experiments.metrics import (
     FIGURES,
@@ -71,14 +72,18 @@ class Setup:
     @property
     def fingerprint(self) -> str:
         """Equal for setups that must have the same figures, whatever their variant is called."""
-        parts = asdict(self)
-        del parts["variant"]  # its constants are in the settings
-        return content_id("row", json.dumps(parts, sort_keys=True))
+        return content_id("row", _decisive(asdict(self)))
 
     @property
     def config(self) -> str:
         """The name of system, source of triples and variant together."""
         return config_name(self.system, self.triples, self.variant.label)
+
+
+def _decisive(setup: Mapping[str, Any]) -> str:
+    """What decides the figures, as text; equal before and after a file."""
+    # A variant's constants are in the settings.
+    return json.dumps({k: v for k, v in setup.items() if k != "variant"}, sort_keys=True)
 
 
 def config_name(system: str, triples: str, variant: str) -> str:
@@ -136,19 +141,25 @@ class RowFolder:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
-    def find(self, setup: Setup) -> Row | None:
-        """The row of that setup; None where it is missing or its file is damaged."""
+    def find(self, setup: Setup, data: DataSet) -> Row | None:
+        """The row of that setup; None where it is missing or its file is damaged.
+
+        A file that tells of another setup, or of other questions than the set's, is damaged too.
+        """
         try:
             kept = json.loads(self._file(setup).read_bytes())
-            return Row(
+            row = Row(
                 setup=setup,
                 outcomes=_outcomes(kept["outcomes"]),
                 cost=_cost(kept["cost"]),
                 routes=kept["routes"],
                 machine=kept["machine"],
             )
-        except (OSError, ValueError, LookupError, TypeError):
+            is_asked = _decisive(kept["setup"]) == _decisive(asdict(setup))
+        except Exception:  # whatever is wrong with it, it is measured again
             return None
+        is_whole = [one.id for one in row.outcomes] == [one.id for one in data.asked]
+        return row if is_asked and is_whole else None
 
     def keep(self, row: Row) -> None:
         """Write a finished row."""

@@ -71,8 +71,8 @@ def bench_recall(
         depth: how many records to ask for, at least 10.
         budget: tokens for ``within_budget``, and for what ``in_context`` holds.
         out: a folder for rows, ``report.json`` and ``report.md``; rows that are there already are
-            not measured again. A change in a module that your own system imports is not noticed:
-            delete the folder then.
+            not measured again. For a system of your own, its module counts and what that had
+            imported from its folder or package: after a change elsewhere, delete the folder.
         plots: draw pictures into ``out`` as well.
         json_path: where to write what ``report.json`` holds.
         embed_model: as in ``GraphMemory.open``; the bundled model where omitted.
@@ -115,7 +115,9 @@ def bench_recall(
             _tell_of_no_triples(one.data, shown_on)
     folder = None if out is None else RowFolder(Path(out) / "rows")
     if folder is not None:
-        known = sum(folder.find(setup) is not None for setup in setups)
+        by_content = {one.content: one.data for one in sets}
+        found = [folder.find(setup, by_content[setup.content]) for setup in setups]
+        known = sum(row is not None for row in found)
         if known:
             about = f"{known} of {len(setups)} rows were measured before and are taken from {out}"
             shown_on.print(about, soft_wrap=True)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
 from graphmem.errors import InvalidInput
+from graphmem.experiments.dataset import Record
 from graphmem.identity import clean_text
 from graphmem.times import moment
-from graphmem.types import Triple
+from graphmem.types import Scope, Triple
 
 __all__ = [
     "Fields",
@@ -19,6 +20,7 @@ __all__ = [
     "is_triple",
     "label",
     "labels",
+    "labels_of",
     "objects",
     "shown",
     "some_list",
@@ -203,6 +205,15 @@ def answer(value: Any) -> str:
 def labels(value: Any) -> list[str]:
     """A list of ids."""
     return [label(item) for item in some_list(value)]
+
+
+def labels_of(value: Any, scope: Scope, records: Mapping[str, Record]) -> tuple[str, ...]:
+    """A list of ids of records of one scope, each once."""
+    ids = labels(value)
+    for key in ids:
+        if key not in records or records[key].scope != scope:
+            raise ValueError(f"{shown(key)} is no passage of scope {str(scope)!r}")
+    return tuple(dict.fromkeys(ids))
 
 
 def texts(value: Any) -> list[str]:

@@ -16,14 +16,14 @@ memory. Ids are texts or whole numbers. Times are ISO 8601 with a zone.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from graphmem.experiments.dataset import EVERYTHING, DataSet, Question, Record
 from graphmem.experiments.formats.fields import (
     Fields,
     answer,
     label,
-    labels,
-    shown,
+    labels_of,
     text,
     time,
     triples,
@@ -84,17 +84,13 @@ def _role(speaker: str) -> Role:
 
 def _question(fields: Fields, question_id: str, records: Mapping[str, Record]) -> Question:
     scope = fields.get("scope", Scope, EVERYTHING)
-    gold, stale = fields.get("gold", labels), fields.get("stale", labels, [])
-    for name, ids in (("gold", gold), ("stale", stale)):
-        for key in ids:
-            if key not in records or records[key].scope != scope:
-                raise fields.wrong(name, f"{shown(key)} is no passage of scope {str(scope)!r}")
+    of_scope = partial(labels_of, scope=scope, records=records)
     return Question(
         id=question_id,
         scope=scope,
         text=fields.get("text", text),
-        gold=tuple(dict.fromkeys(gold)),
-        stale=tuple(dict.fromkeys(stale)),
+        gold=fields.get("gold", of_scope),
+        stale=fields.get("stale", of_scope, ()),
         kind=fields.get("type", text, ""),
         hops=fields.get("hops", whole, None),
         answer=fields.get("answer", answer, ""),

@@ -13,7 +13,13 @@ from graphmem.experiments.systems.interface import (
     Retunable,
     System,
 )
-from graphmem.experiments.systems.opening import SYSTEMS, kind_of, name_of, open_system
+from graphmem.experiments.systems.opening import (
+    SYSTEMS,
+    kind_of,
+    name_of,
+    open_system,
+    place_of,
+)
 
 __all__ = [
     "BUDGET",
@@ -28,4 +34,5 @@ __all__ = [
     "kind_of",
     "name_of",
     "open_system",
+    "place_of",
 ]

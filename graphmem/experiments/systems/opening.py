@@ -18,7 +18,7 @@ from graphmem.experiments.systems.interface import Kind, Parts, System
 from graphmem.experiments.systems.plain import InContext, NoMemory
 from graphmem.experiments.systems.ppr import PersonalizedPageRank
 
-__all__ = ["SYSTEMS", "kind_of", "name_of", "open_system"]
+__all__ = ["SYSTEMS", "kind_of", "name_of", "open_system", "place_of"]
 
 
 def _vector_block(parts: Parts) -> System:
@@ -61,6 +61,12 @@ def name_of(system: str | Callable[[Parts], Any]) -> str:
             f"a system is a name or the class that makes it, not a {type(system).__name__}"
         )
     return f"{system.__module__}:{inside}"
+
+
+def place_of(name: str) -> tuple[str, str]:
+    """The module that a dotted name names, and the name inside it; ``""`` where it lacks one."""
+    module, _, inside = name.partition(":") if ":" in name else name.rpartition(".")
+    return module, inside
 
 
 def kind_of(name: str) -> Kind:
@@ -109,7 +115,7 @@ def _own(name: str, parts: Parts) -> System:
 
 def _factory(name: str) -> Callable[[Parts], Any]:
     """What a dotted name stands for."""
-    module, _, inside = name.partition(":") if ":" in name else name.rpartition(".")
+    module, inside = place_of(name)
     if not module or not inside:
         raise InvalidInput(
             f"there is no system {name!r}: choose among {', '.join(SYSTEMS)}, or name your own as "

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from graphmem.errors import InvalidInput
-from graphmem.experiments.dataset import DataSet
+from graphmem.experiments.dataset import DataSet, Record
 from graphmem.experiments.reading import passage_ids
 from graphmem.experiments.triples.cache import CachedExtractor
 from graphmem.experiments.triples.cooccurrence import CooccurrenceExtractor
-from graphmem.types import Extraction, Extractor, Passage, Triple
+from graphmem.types import Extraction, Extractor, Passage, Scope, Triple
 
 __all__ = ["SOURCES", "RecordedExtractor", "Source", "recorded", "source"]
 
@@ -49,13 +49,29 @@ class RecordedExtractor:
 
 
 def recorded(data: DataSet) -> RecordedExtractor:
-    """The triples recorded in a data set; those of a long record count for each of its passages."""
+    """The triples recorded in a data set; those of a long record count for each of its passages.
+
+    Raises:
+        InvalidInput: records of the same words in two scopes record different triples: a passage's
+            id is the same in both, and each memory would be given the other's.
+    """
     triples: dict[str, list[Triple]] = {}
+    told: dict[str, dict[Scope, tuple[Record, set[Triple]]]] = {}
     for record in data.records:
         for passage_id in passage_ids(record):
             others = triples.setdefault(passage_id, [])  # of a record with the same words
             known = set(others)
             others += [triple for triple in record.triples if triple not in known]
+            scopes = told.setdefault(passage_id, {})
+            scopes.setdefault(record.scope, (record, set()))[1].update(record.triples)
+    for scopes in told.values():
+        (first, read), *others_told = scopes.values()
+        for other, also_read in others_told:
+            if also_read != read:
+                raise InvalidInput(
+                    f"{data.name}: {first.id!r} and {other.id!r} say the same words in two scopes, "
+                    "but record different triples: record the same of both, or name other sessions"
+                )
     return RecordedExtractor(triples)
 
 

@@ -221,22 +221,7 @@ class Reader(Namer):
                 )
                 is_plain = head in self.refs or not whole.startswith(name + " ")
                 yield predicate, name if is_plain else whole, not denied
-                short = self._short(head)
-                if short and short not in (name, whole):
-                    yield predicate, short, not denied
                 yield from self._within(head, predicate, name, denied)
-
-    def _short(self, head: int) -> str:
-        """The noun with its compounds alone: "cargo bike" of "my big cargo bike".
-
-        Under it others speak of the thing too, in chats. Empty for a name or pronoun, for people,
-        and in documents, whose facts it would blur.
-        """
-        if self.discourse.title or self.parse[head].pos != "NOUN" or head in self.refs:
-            return ""
-        if kinds.of_noun(self.parse[head].lemma.lower()) not in ("thing", "animal"):
-            return ""
-        return self.parse.join([*self.parse.children(head, "compound"), head])
 
     def _within(
         self, head: int, predicate: str, name: str, denied: bool

@@ -35,6 +35,8 @@ _SHORT_REPLY_CHARS = 80
 _QUESTION_CHARS = 160
 
 _ITEM = "- "
+# Where many facts fit alike, more of them would crowd out the passages that they come from.
+_MOST_FACTS = 4
 # Who says what is a matter of the line, never of the words: these names would read as a role.
 _ROLE_NAMES = frozenset({"system", "developer", "tool", "function", "instruction", "instructions"})
 
@@ -61,9 +63,9 @@ _BLOCK_TAG = re.compile(r"\s*<[^<>/\s][^<>]*>")
 def render(recall: Recall, *, token_budget: int = 550, count_tokens: Callable[[str], int]) -> str:
     """The recalled facts and passages as text; ``""`` when there is nothing, or nothing fits.
 
-    Facts come first: they are short and say what is believed now, with the time in which it holds
-    or at which it was said. Then the passages, with speaker and date, or title. An item that does
-    not fit is left out whole and a smaller one behind it may still come in.
+    Facts come first, the four best: they are short and say what is believed now, with the time in
+    which it holds or at which it was said. Then the passages, with speaker and date, or title. An
+    item that does not fit is left out whole and a smaller one behind it may still come in.
 
     Args:
         recall: what to show.
@@ -132,7 +134,7 @@ def quote(text: str) -> str:
 
 def _items(recall: Recall) -> Iterator[str]:
     said = {ranked.passage.id: ranked.passage.said_at for ranked in recall.passages}
-    for fact in recall.statements:
+    for fact in recall.statements[:_MOST_FACTS]:
         yield f"{quote(fact.text)}{_when(fact, said)}"
     for ranked in recall.passages:
         if ranked.passage.text.strip():

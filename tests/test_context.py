@@ -96,6 +96,15 @@ def test_nothing_recalled_is_nothing():
     assert render(recalled([passage("p", " ")]), count_tokens=words) == ""
 
 
+def test_many_facts_that_fit_alike_leave_room_for_passages():
+    facts = [fact(f"f{n}", "Ann", "plays", f"piece {n}") for n in range(8)]
+    shown = lines(render(recalled([passage("p", "I play a lot.")], facts), count_tokens=words))
+    assert [line for line in shown if "plays" in line] == [
+        f'- "Ann plays piece {n}"' for n in range(4)
+    ]
+    assert shown[-1] == '- Ann: "I play a lot."'
+
+
 def test_facts_that_are_not_live_do_not_appear():
     live = fact("f1", "Ann", "lives in", "Lyon")
     dead = replace(live, id="f2", object="Paris", retired_at=NOON)

@@ -144,13 +144,14 @@ class RecallSettings:
 def _check_range(name: str, value: float) -> None:
     least = 1 if name in _COUNTS else 0
     most = _MOST.get(name, 1.0 if name in _SHARES else inf)
-    is_open = name in _POSITIVE
-    if not least <= value <= most or value == inf or (is_open and value == 0):
-        start = "more than 0" if is_open else str(least)
-        end = ", at most 1" if is_open and most == 1 else f" to {most:g}" if most < inf else ""
-        raise InvalidInput(
-            f"{name} must be {start}{end or (' or more' if not is_open else '')}, not {value!r}"
-        )
+    is_positive = name in _POSITIVE
+    if least <= value <= most and value < inf and (value > 0 or not is_positive):
+        return
+    if is_positive:
+        meant = "more than 0" if most == inf else f"more than 0, at most {most:g}"
+    else:
+        meant = f"{least} or more" if most == inf else f"{least} to {most:g}"
+    raise InvalidInput(f"{name} must be {meant}, not {value!r}")
 
 
 def _check_window(window: object) -> None:

@@ -13,29 +13,30 @@ from graphmem.testing import HashEmbedder
 
 OWN = "experiment_parts:Backwards"
 
+CHAT_PASSAGES = [
+    {
+        "id": f"{scope}{number}",
+        "scope": scope,
+        "session": number // 2,
+        "session_time": f"2025-03-0{1 + number // 2}T20:00:00+00:00",
+        "speaker": speaker,
+        "text": text,
+        "triples": triples,
+    }
+    for scope, lines in {
+        "ana": [
+            ("Ana", "Maja moved to Oslo", [["Maja", "moved to", "Oslo"]]),
+            ("Assistant", "Maja loves fish, I guess", [["Maja", "loves", "fish"]]),
+            ("Ana", "Oslo has a tram called Nora", [["Oslo", "has", "Nora"]]),
+            ("Ana", "it rained", []),
+        ],
+        "bo": [("Bo", "Maja moved to Ghent", [["Maja", "moved to", "Ghent"]])],
+    }.items()
+    for number, (speaker, text, triples) in enumerate(lines)
+]
 CHAT = {
     "name": "two small chats",
-    "passages": [
-        {
-            "id": f"{scope}{number}",
-            "scope": scope,
-            "session": number // 2,
-            "session_time": f"2025-03-0{1 + number // 2}T20:00:00+00:00",
-            "speaker": speaker,
-            "text": text,
-            "triples": triples,
-        }
-        for scope, lines in {
-            "ana": [
-                ("Ana", "Maja moved to Oslo", [["Maja", "moved to", "Oslo"]]),
-                ("Assistant", "Maja loves fish, I guess", [["Maja", "loves", "fish"]]),
-                ("Ana", "Oslo has a tram called Nora", [["Oslo", "has", "Nora"]]),
-                ("Ana", "it rained", []),
-            ],
-            "bo": [("Bo", "Maja moved to Ghent", [["Maja", "moved to", "Ghent"]])],
-        }.items()
-        for number, (speaker, text, triples) in enumerate(lines)
-    ],
+    "passages": CHAT_PASSAGES,
     "queries": [
         {"id": "q1", "scope": "ana", "text": "Where did Maja move?", "type": "single",
          "gold": ["ana0"]},

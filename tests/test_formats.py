@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench_parts import CHAT_PASSAGES
 from graphmem.errors import InvalidInput, NotFound
 from graphmem.experiments import load_dataset
 from graphmem.experiments.dataset import DataSet, Question, Record
@@ -21,27 +22,7 @@ SAMPLES = Path(__file__).parent / "samples"
 
 CHAT = {
     "name": "two small chats",
-    "passages": [
-        {
-            "id": f"{scope}{number}",
-            "scope": scope,
-            "session": number // 2,
-            "session_time": f"2025-03-0{1 + number // 2}T20:00:00+00:00",
-            "speaker": speaker,
-            "text": text,
-            "triples": triples,
-        }
-        for scope, lines in {
-            "ana": [
-                ("Ana", "Maja moved to Oslo", [["Maja", "moved to", "Oslo"]]),
-                ("Assistant", "Maja loves fish, I guess", [["Maja", "loves", "fish"]]),
-                ("Ana", "Oslo has a tram called Nora", [["Oslo", "has", "Nora"]]),
-                ("Ana", "it rained", []),
-            ],
-            "bo": [("Bo", "Maja moved to Ghent", [["Maja", "moved to", "Ghent"]])],
-        }.items()
-        for number, (speaker, text, triples) in enumerate(lines)
-    ],
+    "passages": CHAT_PASSAGES,
     "queries": [
         {"id": "q1", "scope": "ana", "text": "Where did Maja move?", "type": "single",
          "gold": ["ana0"]},

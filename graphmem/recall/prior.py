@@ -7,6 +7,7 @@ that of its best fact, and what topic, speaker, time and manner tell. A part who
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,7 @@ from graphmem.recall.clock import Clock
 from graphmem.settings import RecallSettings
 from graphmem.words import terms, words
 
-__all__ = ["Prior", "named_entities", "scaled", "weigh"]
+__all__ = ["Prior", "scaled", "weigh"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,8 +55,9 @@ def weigh(
 ) -> Prior:
     """The prior of a question; without its vector, by words and cues alone."""
     with clock.stage("words"):
-        asked = terms([word for word in words(query) if word not in memory.hub_words])
-        named = named_entities(memory, query)
+        question = words(query)
+        asked = terms([word for word in question if word not in memory.hub_words])
+        named = _named_entities(memory, question)
         coverage = memory.postings.cover(asked, k1=settings.bm25_k1, b=settings.bm25_b)
     with clock.stage("vectors"):
         cosines, fact_cosines = np.zeros(len(memory.passages)), np.zeros(len(memory.facts))
@@ -73,11 +75,11 @@ def weigh(
     return Prior(coverage, cosines, fact_cosines, own, named, scaled(scores))
 
 
-def named_entities(memory: Snapshot, query: str) -> Ints:
-    """Positions of the entities that the question names, ascending, hubs left out."""
+def _named_entities(memory: Snapshot, question: Sequence[str]) -> Ints:
+    """Positions of the entities that the question's words name, ascending, hubs left out."""
     found = {
         memory.entity_place[entity]
-        for name in memory.name_table.longest_in(words(query))
+        for name in memory.name_table.longest_in(question)
         for entity in memory.name_table.ids(name)
         if entity in memory.entity_place
     }

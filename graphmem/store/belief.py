@@ -19,7 +19,7 @@ from graphmem.facts import Evidence
 from graphmem.identity import content_id, normal_form
 from graphmem.store import queue, vectors
 from graphmem.store.naming import Uses
-from graphmem.store.records import OF_MESSAGE, facts_by_id, stated
+from graphmem.store.records import OF_MESSAGE, fact_ids, facts_by_id, stated
 from graphmem.store.schema import chunks, evidence, fact, message, mine, passage
 from graphmem.store.transaction import Transaction
 from graphmem.types import Fact, Triple
@@ -41,15 +41,7 @@ def fact_id(triple: Triple) -> str:
 
 def facts_of(tx: Transaction, passage_ids: Iterable[str]) -> set[str]:
     """Ids of the facts that any of the passages states."""
-    found: set[str] = set()
-    for ids in chunks(passage_ids):
-        rows = tx.rows(
-            select(evidence.c.fact_id)
-            .where(mine(evidence, tx.scope), evidence.c.passage_id.in_(ids))
-            .distinct()
-        )
-        found.update(row.fact_id for row in rows)
-    return found
+    return fact_ids(tx.connection, tx.scope, evidence.c.passage_id, passage_ids)
 
 
 def evidence_of(tx: Transaction, passage_ids: Sequence[str]) -> list[Any]:

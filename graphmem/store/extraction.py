@@ -18,7 +18,7 @@ from graphmem.store.belief import (
 from graphmem.store.naming import entity_id, name_entities
 from graphmem.store.schema import evidence
 from graphmem.store.transaction import Transaction
-from graphmem.types import Extraction, Passage
+from graphmem.types import Extraction, Passage, Triple
 
 __all__ = ["finish_extraction"]
 
@@ -73,7 +73,6 @@ def _rows(
     """Evidence rows of the triples that can be facts; each said once."""
     ground = facts.Ground(passage)
     triples = [one for one in dict.fromkeys(result.triples) if not facts.reject_reason(one)]
-    missing = [ground.missing(triple) for triple in triples]
     return [
         {
             **tx.owner,
@@ -87,11 +86,18 @@ def _rows(
             "valid_from": triple.valid_from,
             "valid_to": triple.valid_to,
             "speaker": triple.speaker or passage.speaker,
-            "grounded": ground.holds(triple),
-            "lacks": None if lacks is None else entity_id(lacks),
+            **_support(ground, triple),
             "extractor": extractor,
             # Read again, it was believed since it was read first.
             "recorded_at": since.get((passage.id, fact_id(triple)), tx.now),
         }
-        for n, (triple, lacks) in enumerate(zip(triples, missing, strict=True))
+        for n, triple in enumerate(triples)
     ]
+
+
+def _support(ground: facts.Ground, triple: Triple) -> dict[str, Any]:
+    """Whether the passage holds the triple, or else the entity of the one end that it lacks."""
+    if ground.holds(triple):
+        return {"grounded": True, "lacks": None}
+    missing = ground.missing(triple)
+    return {"grounded": False, "lacks": None if missing is None else entity_id(missing)}

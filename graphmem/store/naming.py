@@ -16,6 +16,7 @@ from sqlalchemy import and_, bindparam, select, update
 from graphmem.facts import is_trusted
 from graphmem.identity import content_id, normal_form
 from graphmem.store import queue, vectors
+from graphmem.store.records import fact_ids
 from graphmem.store.schema import alias, chunks, entity, evidence, mine
 from graphmem.store.transaction import Transaction
 from graphmem.types import Role
@@ -96,20 +97,7 @@ def name_entities(tx: Transaction, uses: Uses, *, action: str) -> set[str]:
     vectors.drop(tx, "entity", [*gone, *renamed])
     queue.drop(tx, "embed", _keys(gone))
     queue.again(tx, "embed", _keys([*(row["id"] for row in new), *renamed]))
-    return _facts_lacking(tx, turned)
-
-
-def _facts_lacking(tx: Transaction, ids: Sequence[str]) -> set[str]:
-    """Ids of the facts with evidence that holds both ends but for one of these entities."""
-    found: set[str] = set()
-    for chunk in chunks(ids):
-        rows = tx.rows(
-            select(evidence.c.fact_id)
-            .where(mine(evidence, tx.scope), evidence.c.lacks.in_(chunk))
-            .distinct()
-        )
-        found.update(row.fact_id for row in rows)
-    return found
+    return fact_ids(tx.connection, tx.scope, evidence.c.lacks, turned)
 
 
 def _keys(ids: Iterable[str]) -> list[tuple[str, str]]:

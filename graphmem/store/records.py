@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, func, select
+from sqlalchemy import Column, Connection, Row, Select, and_, func, select
 
 from graphmem.facts import Evidence
 from graphmem.store.schema import (
@@ -29,6 +29,7 @@ __all__ = [
     "OF_MESSAGE",
     "LogEntry",
     "StoredMessage",
+    "fact_ids",
     "facts_by_id",
     "said_at",
     "said_columns",
@@ -249,6 +250,17 @@ def _to_evidence(row: Row[Any]) -> Evidence:
         extractor=row.extractor,
         thread=row.thread,
     )
+
+
+def fact_ids(
+    connection: Connection, scope: Scope, column: Column[Any], values: Iterable[str]
+) -> set[str]:
+    """Ids of the facts with evidence that has one of the values in a column."""
+    found: set[str] = set()
+    for chunk in chunks(values):
+        stated_by = select(evidence.c.fact_id).where(mine(evidence, scope), column.in_(chunk))
+        found.update(connection.execute(stated_by.distinct()).scalars())
+    return found
 
 
 def facts_by_id(connection: Connection, scope: Scope, ids: Iterable[str]) -> dict[str, Fact]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from functools import lru_cache
 
 __all__ = ["INVISIBLE", "clean_text", "content_id", "normal_form"]
 
@@ -62,6 +63,10 @@ def normal_form(name: str) -> str:
     NFKC, case folded, invisible characters dropped, typographic quotes and dashes made plain, white
     space collapsed, surrounding punctuation stripped. Idempotent.
     """
+    return _kept_form(name) if len(name) <= _KEPT_CHARS else _form(name)
+
+
+def _form(name: str) -> str:
     text = clean_text(name)
     text = _INVISIBLE.sub("", text).casefold() if text.isascii() else _folded(text)
     text = _SPACE.sub(" ", text)
@@ -70,6 +75,11 @@ def normal_form(name: str) -> str:
         if core == text:
             return text
         text = core
+
+
+# A fact's names are compared a dozen times on their way into the store.
+_KEPT_CHARS = 100
+_kept_form = lru_cache(maxsize=1 << 14)(_form)
 
 
 def _folded(text: str) -> str:
@@ -115,9 +125,6 @@ def content_id(kind: str, *parts: str) -> str:
 
     Parts are length-prefixed, so ``("ab", "c")`` and ``("a", "bc")`` differ.
     """
-    digest = hashlib.sha256()
-    for part in (kind, *parts):
-        data = part.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "big"))
-        digest.update(data)
-    return f"{kind}-{digest.hexdigest()[:32]}"
+    encoded = [part.encode("utf-8", "surrogatepass") for part in (kind, *parts)]
+    data = b"".join([len(one).to_bytes(8, "big") + one for one in encoded])
+    return f"{kind}-{hashlib.sha256(data).hexdigest()[:32]}"

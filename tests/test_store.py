@@ -239,6 +239,16 @@ def test_other_addresses_are_refused_with_the_way_out(uri):
         Store.open(uri)
 
 
+def test_passages_and_facts_are_read_by_id(store):
+    put(store, said("Bob lives in Oslo."), said("Nothing here."))
+    drain(store, ScriptedExtractor({"Bob lives in Oslo.": [("Bob", "lives in", "Oslo")]}))
+    first, second = store.passages(ANA)
+    (fact,) = store.facts(ANA)
+    passages, facts = store.by_id(ANA, passages=[second.id, "p-0", first.id], facts=[fact.id])
+    assert (passages, facts) == ({first.id: first, second.id: second}, {fact.id: fact})
+    assert store.by_id(Scope("eve"), passages=[first.id], facts=[fact.id]) == ({}, {})
+
+
 def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(StoreError, match="no folder"):
         Store.open(tmp_path / "nowhere" / "m.db")

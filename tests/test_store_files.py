@@ -13,7 +13,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Select, text
+from sqlalchemy.dialects.sqlite import dialect
 
 from graphmem.errors import (
     StoreBusy,
@@ -22,7 +23,19 @@ from graphmem.errors import (
     StoreFull,
     StoreVersion,
 )
-from graphmem.store import Store, migrations, sqlite
+from graphmem.store import (
+    Store,
+    belief,
+    forgetting,
+    migrations,
+    naming,
+    order,
+    queue,
+    reading,
+    records,
+    sqlite,
+    vectors,
+)
 from graphmem.testing import ScriptedExtractor
 from graphmem.types import Scope
 from store_parts import ANA, NOW, drain, farsighted, neighbourly, put, rows, said
@@ -191,11 +204,27 @@ def _age(path: Path) -> None:
 
 def _age_to_1(path: Path) -> None:
     """Make the file one of version 1, which did not know what evidence lacks."""
+    _age_to_2(path)
     with closing(raw(path)) as connection:
         connection.execute("DROP INDEX evidence_lacks")
         connection.execute("ALTER TABLE evidence DROP COLUMN lacks")
         connection.execute("ALTER TABLE entity DROP COLUMN told")
         connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema_version'")
+
+
+def _age_to_2(path: Path) -> None:
+    """Make the file one of version 2, which had no identity and no statistics."""
+    with closing(raw(path)) as connection:
+        for statement in (
+            "DROP INDEX log_fact",
+            "DROP INDEX pending_failed",
+            "DROP INDEX fact_slot",
+            "CREATE INDEX fact_slot ON fact (user, agent, slot)",
+            "DROP TABLE sqlite_stat1",
+            "DELETE FROM meta WHERE key = 'identity'",
+            "UPDATE meta SET value = '2' WHERE key = 'schema_version'",
+        ):
+            connection.execute(statement)
 
 
 def _add_extractor(connection) -> None:
@@ -248,6 +277,66 @@ def test_a_file_of_version_1_learns_which_names_are_known(tmp_path):
     drain(store, farsighted())
     assert store.facts(ANA, subject="New words")
     store.close()
+
+
+def test_a_file_of_version_2_gets_an_identity_and_the_indices_of_a_new_one(tmp_path):
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    filled(old, 5)
+    filled(new, 5)
+    _age_to_2(old)
+    with closing(Store.open(old)) as store:
+        identity = store.identity
+    with closing(Store.open(old)) as store, closing(Store.open(new)) as other:
+        assert store.identity == identity != other.identity
+    definitions = "SELECT type, name, sql FROM sqlite_master WHERE type = 'index' ORDER BY name"
+    statistics = "SELECT * FROM sqlite_stat1 ORDER BY tbl, idx"
+    with closing(raw(old)) as one, closing(raw(new)) as other:
+        assert [row[:2] for row in one.execute(definitions)] == [
+            row[:2] for row in other.execute(definitions)
+        ]
+        assert one.execute(statistics).fetchall() == other.execute(statistics).fetchall()
+
+
+def test_the_planner_is_told_of_every_index(tmp_path):
+    """One that it takes for small it would read whole."""
+    filled(tmp_path / "m.db", 1)
+    with closing(raw(tmp_path / "m.db")) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM pragma_table_list")]
+        known = {
+            (table, index, len(stat.split()) - 1)
+            for table, index, stat in connection.execute("SELECT tbl, idx, stat FROM sqlite_stat1")
+        }
+        for table in sorted(set(tables) - {"meta", "scope"}):
+            for _, index, *_ in connection.execute(f"PRAGMA index_list({table})").fetchall():
+                width = len(connection.execute(f"PRAGMA index_info({index})").fetchall())
+                assert {(table, index, width), (table, table, width)} & known, index
+
+
+def test_what_is_asked_for_by_id_is_found_by_an_index(tmp_path):
+    """No statement that is made once reads a scope from end to end, but those that load it."""
+    filled(tmp_path / "m.db", 1)
+    whole = {"_ALL", "_PASSAGES", "_IN_THREAD"}
+    written = {"render_postcompile": True}
+    values = {"user": "", "agent": "", "ids": "[]", "thread": "", "kind": "", "work": ""}
+    values |= {"place": 0, "ordinal": 0, "part": 0, "owner": "", "lease_until": NOW}
+    seen = set()
+    with closing(raw(tmp_path / "m.db")) as connection:
+        for module in (belief, forgetting, naming, order, queue, reading, records, vectors):
+            for name, statement in sorted(vars(module).items()):
+                if not isinstance(statement, Select) or name in whole:
+                    continue
+                words = str(
+                    statement.params(values).compile(dialect=dialect(), compile_kwargs=written)
+                )
+                plan = connection.execute(f"EXPLAIN QUERY PLAN {words}", (None,) * words.count("?"))
+                steps = [step for *_, step in plan if "VIRTUAL TABLE" not in step]
+                assert not [one for one in steps if one.endswith("(user=? AND agent=?)")], words
+                assert not [one for one in steps if one.startswith("SCAN")], words
+                seen.add(name)
+        loading = str(vectors._ALL.compile(dialect=dialect()))
+        (step,) = connection.execute(f"EXPLAIN QUERY PLAN {loading}", (None, None)).fetchall()
+        assert step[-1].endswith("(user=? AND agent=?)")
+    assert len(seen) > 10
 
 
 def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
@@ -457,6 +546,26 @@ def test_a_large_file_is_rewritten_in_the_background(tmp_path, monkeypatch):
     assert len(receipt.deferred) == 1
     _wait_until_gone(b"Zanzibar", tmp_path)
     assert b"Kept words." in _bytes(tmp_path)
+    store.close()
+
+
+def test_who_wants_to_write_breaks_a_rewrite_off(tmp_path, monkeypatch):
+    """The rewrite is begun again when nobody writes."""
+    monkeypatch.setattr(sqlite, "REWRITE_AT_ONCE_BYTES", 0)
+    monkeypatch.setattr(sqlite, "REST_SECONDS", 0.2)
+    path = tmp_path / "m.db"
+    store = Store.open(path)
+    put(store, *(said(f"Zanzibar{n} " + "is far. " * 400, n) for n in range(3000)))
+    store.forget(ANA, passages=[store.passages(ANA)[0].id], now=NOW)
+    waits = []
+    for n in range(12):
+        time.sleep(0.25)  # long enough for the rewrite to begin
+        began = time.monotonic()
+        put(store, said("Kept words.", n))
+        waits.append(time.monotonic() - began)
+    assert sorted(waits)[6] < 0.2
+    _wait_until_gone(b"Zanzibar0 ", tmp_path)
+    assert b"Zanzibar1 " in _bytes(tmp_path)
     store.close()
 
 

@@ -18,14 +18,18 @@ from sqlalchemy import func, select, update
 from graphmem import passages
 from graphmem.store import queue
 from graphmem.store.belief import believe, facts_of
+from graphmem.store.bulk import put_row
 from graphmem.store.order import followers, passages_of, place, rearrange
 from graphmem.store.records import said_columns
 from graphmem.store.schema import NOWHERE, chunks, message, mine, occurrence, passage
-from graphmem.store.sqlite import insert_if_absent
 from graphmem.store.transaction import Transaction
 from graphmem.types import Message, Passage, Receipt
 
 __all__ = ["Cut", "cut", "put"]
+
+_PUT_MESSAGE = put_row(message)
+_PUT_PASSAGE = put_row(passage)
+_PUT_OCCURRENCE = put_row(occurrence, instead=())
 
 Cut = tuple[Message, tuple[Passage, ...]]
 
@@ -181,9 +185,9 @@ def _insert_messages(tx: Transaction, plan: _Plan) -> list[str]:
         ends[known.thread] = replace(end, ordinal=end.ordinal + 1, place=place)
         message_rows.append(_message_row(tx, one, parts[0], known, place, end.ordinal))
         passage_rows += _passage_rows(tx, one, parts, place, end.ordinal)
-    tx.run(message.insert(), message_rows)
-    tx.run(passage.insert(), passage_rows)
-    tx.run(insert_if_absent(occurrence), _occurrence_rows(tx, plan))
+    tx.write(_PUT_MESSAGE, message_rows)
+    tx.write(_PUT_PASSAGE, passage_rows)
+    tx.write(_PUT_OCCURRENCE, _occurrence_rows(tx, plan))
     return inner
 
 

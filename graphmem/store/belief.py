@@ -8,19 +8,20 @@ the rows are a function of the evidence, whatever the order in which it came.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import and_, bindparam, select, update
+from sqlalchemy import and_, select
 
 from graphmem import facts
 from graphmem.facts import Evidence
 from graphmem.identity import content_id, normal_form
 from graphmem.store import queue, vectors
+from graphmem.store.bulk import among, delete_row, given, ours, put_row
 from graphmem.store.naming import Uses
 from graphmem.store.records import OF_MESSAGE, fact_ids, facts_by_id, stated
-from graphmem.store.schema import chunks, evidence, fact, message, mine, passage
+from graphmem.store.schema import evidence, fact, message, microseconds, passage
 from graphmem.store.transaction import Transaction
 from graphmem.types import Fact, Triple
 
@@ -31,6 +32,23 @@ __all__ = [
     "fact_id",
     "facts_of",
 ]
+
+_OF_PASSAGE = and_(
+    passage.c.user == evidence.c.user,
+    passage.c.agent == evidence.c.agent,
+    passage.c.id == evidence.c.passage_id,
+)
+_EVIDENCE = (
+    select(evidence, message.c.role)
+    .select_from(evidence.join(passage.join(message, OF_MESSAGE), _OF_PASSAGE))
+    .where(ours(evidence), among(evidence.c.passage_id))
+    .order_by(evidence.c.passage_id, evidence.c.n)
+)
+_DELETE_EVIDENCE = delete_row(evidence)
+_RIVALS = select(fact.c.id).where(ours(fact), among(fact.c.slot))
+_PUT_FACT = put_row(fact, instead=[one.name for one in fact.columns if not one.primary_key])
+_DELETE_FACT = delete_row(fact)
+_encode = json.JSONEncoder().encode
 
 
 def fact_id(triple: Triple) -> str:
@@ -46,42 +64,16 @@ def facts_of(tx: Transaction, passage_ids: Iterable[str]) -> set[str]:
 
 def evidence_of(tx: Transaction, passage_ids: Sequence[str]) -> list[Any]:
     """The evidence rows of passages, in order, with the passage's role."""
-    said = passage.join(message, OF_MESSAGE)
-    joined = evidence.join(
-        said,
-        and_(
-            passage.c.user == evidence.c.user,
-            passage.c.agent == evidence.c.agent,
-            passage.c.id == evidence.c.passage_id,
-        ),
-    )
-    found: list[Any] = []
-    for ids in chunks(passage_ids):
-        found += tx.rows(
-            select(evidence, message.c.role)
-            .select_from(joined)
-            .where(mine(evidence, tx.scope), evidence.c.passage_id.in_(ids))
-            .order_by(evidence.c.passage_id, evidence.c.n)
-        )
-    return found
+    return list(tx.rows(_EVIDENCE, given(tx.scope, passage_ids)))
 
 
 def drop_evidence(tx: Transaction, rows: Sequence[Any]) -> Uses:
     """Delete evidence rows; returns the uses of names that went with them, as negative counts."""
     uses = Uses()
-    keys: dict[str, list[int]] = {}
     for row in rows:
         uses.count((row.subject, row.object), grounded=row.grounded, role=row.role, by=-1)
-        keys.setdefault(row.passage_id, []).append(row.n)
-    for passage_id, numbers in keys.items():
-        for chunk in chunks(numbers):
-            tx.run(
-                evidence.delete().where(
-                    mine(evidence, tx.scope),
-                    evidence.c.passage_id == passage_id,
-                    evidence.c.n.in_(chunk),
-                )
-            )
+    keys = [{**tx.owner, "passage_id": row.passage_id, "n": row.n} for row in rows]
+    tx.write(_DELETE_EVIDENCE, keys)
     return uses
 
 
@@ -93,37 +85,42 @@ def believe(tx: Transaction, fact_ids: Iterable[str], *, action: str, reason: st
     known = facts_by_id(tx.connection, tx.scope, touched)
     proof = stated(tx.connection, tx.scope, touched)
     merged = {id_: facts.merge(proof[id_]) for id_ in sorted(proof)}
-    slots = {facts.slot(one) for one in (*known.values(), *merged.values())}
-    _join_rivals(tx, sorted(one for one in slots if one), known, proof, merged)
-    current = _retired(merged, proof)
-    _write(tx, known, current)
+    slots = {id_: facts.slot(one) for id_, one in (*known.items(), *merged.items())}
+    _join_rivals(tx, {slot for slot in slots.values() if slot}, known, proof, merged)
+    slots.update((id_, facts.slot(merged[id_])) for id_ in merged.keys() - slots.keys())
+    current = _retired(merged, proof, slots)
+    _write(tx, known, current, slots)
     for id_ in sorted(known.keys() | current.keys()):
         _record(tx, action, reason, known.get(id_), current.get(id_))
 
 
 def _join_rivals(
     tx: Transaction,
-    slots: Sequence[str],
+    slots: Collection[str],
     known: dict[str, Fact],
     proof: dict[str, list[Evidence]],
     merged: dict[str, Fact],
 ) -> None:
     """Add the facts that are values of the same slots."""
-    ids: set[str] = set()
-    for chunk in chunks(slots):
-        rows = tx.rows(select(fact.c.id).where(mine(fact, tx.scope), fact.c.slot.in_(chunk)))
-        ids.update(row.id for row in rows)
-    ids -= known.keys() | merged.keys()
+    rows = tx.rows(_RIVALS, given(tx.scope, slots)) if slots else ()
+    ids = {row.id for row in rows} - known.keys() - merged.keys()
+    if not ids:
+        return
     known.update(facts_by_id(tx.connection, tx.scope, ids))
     for id_, said in stated(tx.connection, tx.scope, ids).items():
         proof[id_] = said
         merged[id_] = facts.merge(said)
 
 
-def _retired(merged: Mapping[str, Fact], proof: Mapping[str, list[Evidence]]) -> dict[str, Fact]:
+def _retired(
+    merged: Mapping[str, Fact],
+    proof: Mapping[str, list[Evidence]],
+    slots: Mapping[str, str | None],
+) -> dict[str, Fact]:
     """The facts, with those retired that a newer value replaces."""
     current = dict(merged)
-    retirements = facts.supersede([(merged[id_], proof[id_]) for id_ in sorted(merged)])
+    rivals = [(merged[id_], proof[id_]) for id_ in sorted(merged) if slots[id_]]
+    retirements = facts.supersede(rivals)
     for id_, retirement in retirements.items():
         one = merged[id_]
         current[id_] = replace(
@@ -135,17 +132,23 @@ def _retired(merged: Mapping[str, Fact], proof: Mapping[str, list[Evidence]]) ->
     return current
 
 
-def _write(tx: Transaction, known: Mapping[str, Fact], current: Mapping[str, Fact]) -> None:
+def _write(
+    tx: Transaction,
+    known: Mapping[str, Fact],
+    current: Mapping[str, Fact],
+    slots: Mapping[str, str | None],
+) -> None:
     gone = sorted(known.keys() - current.keys())
     new = sorted(current.keys() - known.keys())
     changed = [id_ for id_ in sorted(current) if id_ in known and known[id_] != current[id_]]
-    for ids in chunks(gone):
-        tx.run(fact.delete().where(mine(fact, tx.scope), fact.c.id.in_(ids)))
-    tx.run(fact.insert(), [{**tx.owner, "id": id_, **_values(current[id_])} for id_ in new])
-    here = and_(mine(fact, tx.scope), fact.c.id == bindparam("key"))
-    tx.run(update(fact).where(here), [{"key": id_, **_values(current[id_])} for id_ in changed])
+    tx.write(_DELETE_FACT, [{**tx.owner, "id": id_} for id_ in gone])
+    written = [
+        {**tx.owner, "id": id_, "slot": slots[id_], **_values(current[id_])}
+        for id_ in (*new, *changed)
+    ]
+    tx.write(_PUT_FACT, written)
     reworded = [id_ for id_ in changed if known[id_].text != current[id_].text]
-    vectors.drop(tx, "fact", [*gone, *reworded])
+    vectors.drop(tx, [("fact", id_) for id_ in (*gone, *reworded)])
     queue.drop(tx, "embed", [("fact", id_) for id_ in gone])
     queue.again(tx, "embed", [("fact", id_) for id_ in [*new, *reworded]])
 
@@ -160,12 +163,11 @@ def _values(one: Fact) -> dict[str, Any]:
         "polarity": one.polarity,
         "valid_from": one.valid_from,
         "valid_to": one.valid_to,
-        "recorded_at": one.recorded_at,
-        "retired_at": one.retired_at,
+        "recorded_at": one.recorded_at and microseconds(one.recorded_at),
+        "retired_at": one.retired_at and microseconds(one.retired_at),
         "status": one.status,
         "replaced_by": one.replaced_by,
-        "passages": json.dumps(one.passages),
-        "slot": facts.slot(one),
+        "passages": _encode(one.passages),
     }
 
 

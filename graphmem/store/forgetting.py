@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, or_, select, update
+from sqlalchemy import and_, bindparam, select, update
 
 from graphmem.errors import NotFound
 from graphmem.identity import normal_form
@@ -21,11 +21,11 @@ from graphmem.store.belief import (
     believe,
     drop_evidence,
     evidence_of,
-    facts_of,
 )
+from graphmem.store.bulk import Bulk, among, delete_row, given, ours
 from graphmem.store.naming import name_entities
-from graphmem.store.order import ORDER, before, followers, rearrange
-from graphmem.store.records import OF_MESSAGE, select_passages, to_passage
+from graphmem.store.order import followers, positions, rearrange, with_context
+from graphmem.store.records import OF_MESSAGE, passages_by_id, select_passages, to_passage
 from graphmem.store.schema import (
     TABLES,
     chunks,
@@ -42,6 +42,17 @@ from graphmem.types import Passage
 
 __all__ = ["Target", "forget", "forget_everything"]
 
+_DELETE_PASSAGE = delete_row(passage)
+_DELETE_MESSAGE = delete_row(message)
+_DELETE_OCCURRENCES = Bulk(
+    occurrence.delete().where(ours(occurrence), occurrence.c.message_id == bindparam("message_id"))
+)
+_PARTS = (
+    select(message.c.id.label("message_id"), passage.c.id, passage.c.start, passage.c.stop)
+    .select_from(message.join(passage, OF_MESSAGE))
+    .where(ours(message), among(message.c.id))
+    .order_by(message.c.id, passage.c.part)
+)
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -63,8 +74,9 @@ def forget(tx: Transaction, target: Target, *, reason: str) -> tuple[str, ...]:
     gone = _resolve(tx, target)
     ids = sorted(gone)
     behind = followers(tx, ids) - gone.keys()
-    touched = facts_of(tx, ids)
-    uses = drop_evidence(tx, evidence_of(tx, ids))
+    stated = evidence_of(tx, ids)
+    touched = {row.fact_id for row in stated}
+    uses = drop_evidence(tx, stated)
     _erase_passages(tx, gone)
     shaken = rearrange(tx, {one.thread for one in gone.values()}) | behind
     tainted = _tainted(tx, sorted(behind), gone.values())
@@ -73,7 +85,7 @@ def forget(tx: Transaction, target: Target, *, reason: str) -> tuple[str, ...]:
     touched |= name_entities(tx, uses, action="forget")
     believe(tx, touched, action="forget", reason=reason)
     queue.again(tx, "extract", [("passage", id_) for id_ in _in_order(tx, shaken)])
-    tx.blank("fact", touched)
+    tx.blank(touched)
     _blank_errors(tx)
     for id_ in ids:
         tx.record("forget", "passage", id_, reason=reason)
@@ -97,8 +109,7 @@ def _resolve(tx: Transaction, target: Target) -> dict[str, Passage]:
     """The target's passages by id."""
     found: dict[str, Passage] = {}
     wanted = select_passages(tx.scope)
-    for ids in chunks(target.passages):
-        found.update(_load(tx, wanted.where(passage.c.id.in_(ids))))
+    found.update(passages_by_id(tx.connection, tx.scope, target.passages))
     for ids in chunks(target.messages):
         found.update(_load(tx, wanted.where(message.c.id.in_(ids))))
     if target.session is not None:
@@ -116,32 +127,24 @@ def _erase_passages(tx: Transaction, gone: dict[str, Passage]) -> None:
     keys = [("passage", id_) for id_ in gone]
     queue.drop(tx, "extract", keys)
     queue.drop(tx, "embed", keys)
-    vectors.drop(tx, "passage", gone)
+    vectors.drop(tx, keys)
     by_message: dict[str, list[str]] = {}
     for one in gone.values():
         by_message.setdefault(one.message_id, []).append(one.id)
     parts = _parts(tx, by_message)
-    for ids in chunks(sorted(gone)):
-        tx.run(passage.delete().where(mine(passage, tx.scope), passage.c.id.in_(ids)))
+    tx.write(_DELETE_PASSAGE, [{**tx.owner, "id": id_} for id_ in gone])
     whole = [id_ for id_, some in by_message.items() if len(some) == len(parts[id_])]
     for id_ in sorted(by_message.keys() - set(whole)):
         _cut(tx, id_, parts[id_], set(by_message[id_]))
-    for table, column in ((occurrence, occurrence.c.message_id), (message, message.c.id)):
-        for ids in chunks(sorted(whole)):
-            tx.run(table.delete().where(mine(table, tx.scope), column.in_(ids)))
+    tx.write(_DELETE_OCCURRENCES, [{**tx.owner, "message_id": id_} for id_ in whole])
+    tx.write(_DELETE_MESSAGE, [{**tx.owner, "id": id_} for id_ in whole])
 
 
 def _parts(tx: Transaction, message_ids: Iterable[str]) -> dict[str, list[Any]]:
     """The parts of each message, in order."""
     found: dict[str, list[Any]] = {}
-    for ids in chunks(sorted(message_ids)):
-        for row in tx.rows(
-            select(message.c.id.label("message_id"), passage.c.id, passage.c.start, passage.c.stop)
-            .select_from(message.join(passage, OF_MESSAGE))
-            .where(mine(message, tx.scope), message.c.id.in_(ids))
-            .order_by(message.c.id, passage.c.part)
-        ):
-            found.setdefault(row.message_id, []).append(row)
+    for row in tx.rows(_PARTS, given(tx.scope, message_ids)):
+        found.setdefault(row.message_id, []).append(row)
     return found
 
 
@@ -171,19 +174,16 @@ def _cut(tx: Transaction, message_id: str, parts: Sequence[Any], gone: set[str])
 def _tainted(tx: Transaction, behind: Sequence[str], gone: Iterable[Passage]) -> list[Any]:
     """Evidence rows of passages behind that hold a word which only the forgotten text gave."""
     lost = _voice(gone)
-    wanted = select_passages(tx.scope)
-    found: list[Any] = []
-    for ids in chunks(behind):
-        rows = {row.id: row for row in tx.rows(wanted.where(passage.c.id.in_(ids)))}
-        kept = {
-            id_: _voice([to_passage(row), *before(tx.connection, tx.scope, row)])
-            for id_, row in rows.items()
-        }
-        for row in evidence_of(tx, ids):
-            words = _WORD.findall(normal_form(f"{row.subject} {row.predicate} {row.object}"))
-            if any(word in lost and word not in kept[row.passage_id] for word in words):
-                found.append(row)
-    return found
+    doubts = []
+    for row in evidence_of(tx, behind):
+        words = _WORD.findall(normal_form(f"{row.subject} {row.predicate} {row.object}"))
+        if shared := [word for word in words if word in lost]:
+            doubts.append((row, shared))
+    ids = {row.passage_id for row, _ in doubts}
+    rows = positions(tx.connection, tx.scope, sorted(ids)) if ids else ()
+    near = with_context(tx.connection, tx.scope, rows)
+    kept = {one.id: _voice([one, *one.before]) for one in near}
+    return [row for row, words in doubts if any(word not in kept[row.passage_id] for word in words)]
 
 
 def _voice(passages: Iterable[Passage]) -> str:
@@ -192,14 +192,14 @@ def _voice(passages: Iterable[Passage]) -> str:
 
 
 def _in_order(tx: Transaction, ids: Collection[str]) -> list[str]:
-    found: list[Any] = []
-    position = select(passage.c.thread, *ORDER, passage.c.id)
-    for chunk in chunks(sorted(ids)):
-        found += tx.rows(position.where(mine(passage, tx.scope), passage.c.id.in_(chunk)))
-    return [row.id for row in sorted(found, key=tuple)]
+    rows = positions(tx.connection, tx.scope, sorted(ids))
+    return [
+        row.id
+        for row in sorted(rows, key=lambda row: (row.thread, row.place, row.ordinal, row.part))
+    ]
 
 
 def _blank_errors(tx: Transaction) -> None:
     """An error may quote what was sent to the model: keep that there was one, not its words."""
-    quoting = and_(mine(pending, tx.scope), or_(pending.c.error != "", pending.c.attempts > 0))
+    quoting = and_(mine(pending, tx.scope), pending.c.attempts > 0)
     tx.run(update(pending).where(quoting).values(error=""))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 
 from sqlalchemy import Connection, insert, select, text, update
 
 from graphmem.errors import StoreCorrupt, StoreVersion
-from graphmem.store.schema import SCHEMA_VERSION, meta, metadata
+from graphmem.store.schema import SCHEMA_VERSION, STATISTICS, meta, metadata
 
-__all__ = ["SCHEMA_VERSION", "STEPS", "Step", "build", "upgrade", "version"]
+__all__ = ["SCHEMA_VERSION", "STEPS", "Step", "build", "identity", "upgrade", "version"]
 
 Step = Callable[[Connection], None]
 
@@ -55,16 +56,53 @@ def _know_names(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def _be_somebody(connection: Connection) -> None:
+    """To 3: an identity, indices that are no larger than what is looked for, and statistics."""
+    for statement in (
+        "DROP INDEX fact_slot",
+        "CREATE INDEX fact_slot ON fact (user, agent, slot) WHERE slot IS NOT NULL",
+        "CREATE INDEX pending_failed ON pending (user, agent) WHERE attempts > 0",
+        "CREATE INDEX log_fact ON log (user, agent, id) WHERE kind = 'fact'",
+    ):
+        connection.execute(text(statement))
+    _identify(connection)
+    _advise(connection)
+
+
 # From version n to n + 1. A step is never changed once released: files of its age are out there.
-STEPS: dict[int, Step] = {1: _know_names}
+STEPS: dict[int, Step] = {1: _know_names, 2: _be_somebody}
 
 _VERSION = "schema_version"
+_IDENTITY = "identity"
 
 
 def build(connection: Connection) -> None:
     """Make the tables of the newest version in an empty database."""
     metadata.create_all(connection, checkfirst=False)
     connection.execute(insert(meta).values(key=_VERSION, value=str(SCHEMA_VERSION)))
+    _identify(connection)
+    _advise(connection)
+
+
+def identity(connection: Connection) -> str:
+    """The store's own id: random, made with it, the same in every copy of the file."""
+    value: str = connection.execute(
+        select(meta.c.value).where(meta.c.key == _IDENTITY)
+    ).scalar_one()
+    return value
+
+
+def _identify(connection: Connection) -> None:
+    connection.execute(insert(meta).values(key=_IDENTITY, value=uuid.uuid4().hex))
+
+
+def _advise(connection: Connection) -> None:
+    """Tell the planner what to reckon with; it reads this when a connection is opened."""
+    connection.execute(text("ANALYZE meta"))  # makes the table, and reads a few rows
+    connection.execute(text("DELETE FROM sqlite_stat1"))
+    rows = [{"tbl": of, "idx": index, "stat": stat} for (of, index), stat in STATISTICS.items()]
+    connection.execute(text("INSERT INTO sqlite_stat1 VALUES (:tbl, :idx, :stat)"), rows)
+    connection.execute(text("ANALYZE sqlite_master"))
 
 
 def version(connection: Connection) -> int:

@@ -7,23 +7,35 @@ a document names it: then a passage may speak of it by a word ("the flat") witho
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import and_, bindparam, select, update
+from sqlalchemy import select
 
 from graphmem.facts import is_trusted
 from graphmem.identity import content_id, normal_form
 from graphmem.store import queue, vectors
+from graphmem.store.bulk import among, delete_row, given, ours, put_row
 from graphmem.store.records import fact_ids
-from graphmem.store.schema import alias, chunks, entity, evidence, mine
+from graphmem.store.schema import alias, entity, evidence
 from graphmem.store.transaction import Transaction
 from graphmem.types import Role
 
 __all__ = ["Uses", "entity_id", "name_entities"]
 
+_ENTITIES = select(entity).where(ours(entity), among(entity.c.id))
+_PUT_ENTITY = put_row(entity, instead=("name", "told"))
+_DELETE_ENTITY = delete_row(entity)
+_SPELLINGS = select(alias.c.entity_id, alias.c.name, alias.c.uses).where(
+    ours(alias), among(alias.c.entity_id)
+)
+_PUT_ALIAS = put_row(alias, instead=("uses",))
+_DELETE_ALIAS = delete_row(alias)
 
+
+@lru_cache(maxsize=1 << 14)
 def entity_id(name: str) -> str:
     """Id of the entity of a name."""
     return content_id("e", normal_form(name))
@@ -61,42 +73,34 @@ def name_entities(tx: Transaction, uses: Uses, *, action: str) -> set[str]:
         Ids of the facts that rest on a name which became known, or is no longer: to be believed
         anew.
     """
-    changes = sorted(item for item in uses.spellings.items() if item[1])
-    ids = sorted({id_ for (id_, _), _ in changes} | {id_ for id_, by in uses.told.items() if by})
-    spellings = _spellings(tx, ids)
-    rows = _rows(tx, ids)
-    for (id_, name), change in changes:
-        _count(tx, spellings.setdefault(id_, {}), id_, name, change)
-    new: list[dict[str, Any]] = []
+    counts = {key: by for key, by in uses.spellings.items() if by}
+    ids = sorted({id_ for id_, _ in counts} | {id_ for id_, by in uses.told.items() if by})
+    spellings = _count(tx, ids, counts)
+    known = {row.id: row for row in tx.rows(_ENTITIES, given(tx.scope, ids))}
+    written: list[dict[str, Any]] = []
     gone: list[str] = []
-    changed: list[dict[str, Any]] = []
     renamed: list[str] = []
     turned: list[str] = []
     for id_ in ids:
         called = spellings.get(id_, {})
-        best = min(called.items(), key=lambda item: (-item[1], item[0]), default=None)
-        before = rows[id_].told if id_ in rows else 0
+        name = min(called, key=lambda name: (-called[name], name), default=None)
+        before = known[id_].told if id_ in known else 0
         told = before + uses.told[id_]
         if bool(before) != bool(told):
             turned.append(id_)
-        if best is None:
+        if name is None:
             gone.append(id_)
-        elif id_ not in rows:
-            new.append({**tx.owner, "id": id_, "name": best[0], "told": told})
-        elif (rows[id_].name, before) != (best[0], told):
-            changed.append({"key": id_, "name": best[0], "told": told})
-            if rows[id_].name != best[0]:
+        elif id_ not in known or (known[id_].name, before) != (name, told):
+            written.append({**tx.owner, "id": id_, "name": name, "told": told})
+            if id_ not in known or known[id_].name != name:
                 renamed.append(id_)
-    for chunk in chunks(gone):
-        tx.run(entity.delete().where(mine(entity, tx.scope), entity.c.id.in_(chunk)))
-    tx.run(entity.insert(), new)
-    here = and_(mine(entity, tx.scope), entity.c.id == bindparam("key"))
-    tx.run(update(entity).where(here), changed)
+    tx.write(_DELETE_ENTITY, [{**tx.owner, "id": id_} for id_ in gone])
+    tx.write(_PUT_ENTITY, written)
     for id_ in gone:
         tx.record(action, "entity", id_)
-    vectors.drop(tx, "entity", [*gone, *renamed])
+    vectors.drop(tx, [("entity", id_) for id_ in (*gone, *renamed) if id_ in known])
     queue.drop(tx, "embed", _keys(gone))
-    queue.again(tx, "embed", _keys([*(row["id"] for row in new), *renamed]))
+    queue.again(tx, "embed", _keys(renamed))
     return fact_ids(tx.connection, tx.scope, evidence.c.lacks, turned)
 
 
@@ -104,35 +108,24 @@ def _keys(ids: Iterable[str]) -> list[tuple[str, str]]:
     return [("entity", id_) for id_ in ids]
 
 
-def _count(tx: Transaction, known: dict[str, int], id_: str, name: str, change: int) -> None:
-    here = and_(mine(alias, tx.scope), alias.c.entity_id == id_, alias.c.name == name)
-    count = known.get(name, 0) + change
-    if count <= 0:
-        tx.run(alias.delete().where(here))
-        known.pop(name, None)
-    elif name in known:
-        tx.run(update(alias).where(here).values(uses=count))
-        known[name] = count
-    else:
-        tx.run(alias.insert().values(**tx.owner, entity_id=id_, name=name, uses=count))
-        known[name] = count
-
-
-def _spellings(tx: Transaction, ids: Sequence[str]) -> dict[str, dict[str, int]]:
+def _count(
+    tx: Transaction, ids: Sequence[str], changes: Mapping[tuple[str, str], int]
+) -> dict[str, dict[str, int]]:
+    """Count spellings up or down; returns all of each entity, with how often each is used."""
     found: dict[str, dict[str, int]] = {}
-    for chunk in chunks(ids):
-        for row in tx.rows(
-            select(alias.c.entity_id, alias.c.name, alias.c.uses).where(
-                mine(alias, tx.scope), alias.c.entity_id.in_(chunk)
-            )
-        ):
-            found.setdefault(row.entity_id, {})[row.name] = row.uses
-    return found
-
-
-def _rows(tx: Transaction, ids: Sequence[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for chunk in chunks(ids):
-        rows = tx.rows(select(entity).where(mine(entity, tx.scope), entity.c.id.in_(chunk)))
-        found.update((row.id, row) for row in rows)
+    for row in tx.rows(_SPELLINGS, given(tx.scope, ids)):
+        found.setdefault(row.entity_id, {})[row.name] = row.uses
+    put: list[dict[str, Any]] = []
+    gone: list[dict[str, Any]] = []
+    for (id_, name), change in changes.items():
+        called = found.setdefault(id_, {})
+        called[name] = called.get(name, 0) + change
+        used = {**tx.owner, "entity_id": id_, "name": name, "uses": called[name]}
+        if called[name] > 0:
+            put.append(used)
+        else:
+            gone.append(used)
+            del called[name]
+    tx.write(_DELETE_ALIAS, gone)
+    tx.write(_PUT_ALIAS, put)
     return found

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, select, tuple_, update
+from sqlalchemy import Connection, Row, Select, and_, bindparam, func, select, tuple_, update
 
-from graphmem.store.records import OF_MESSAGE, select_passages, to_passage
-from graphmem.store.schema import NOWHERE, chunks, message, mine, passage
+from graphmem.store.bulk import among, given, ours
+from graphmem.store.records import OF_MESSAGE, passages_by_id
+from graphmem.store.schema import NOWHERE, message, mine, passage
 from graphmem.store.transaction import Transaction
 from graphmem.threads import places
 from graphmem.types import Passage, Scope
 
-__all__ = ["CONTEXT_PASSAGES", "ORDER", "before", "followers", "passages_of", "place", "rearrange"]
+__all__ = [
+    "CONTEXT_PASSAGES",
+    "ORDER",
+    "followers",
+    "passages_of",
+    "place",
+    "positions",
+    "rearrange",
+    "with_context",
+]
 
 # How far an extractor may look back to resolve "she" or "there".
 CONTEXT_PASSAGES = 8
@@ -22,42 +33,62 @@ CONTEXT_PASSAGES = 8
 ORDER = (passage.c.place, passage.c.ordinal, passage.c.part)
 
 
-def before(connection: Connection, scope: Scope, row: Row[Any]) -> tuple[Passage, ...]:
-    """The passages just before a row of ``select_passages``, oldest first."""
-    found = connection.execute(
-        select_passages(scope)
-        .where(
-            passage.c.thread == row.thread,
-            tuple_(*ORDER) < tuple_(row.place, row.ordinal, row.part),
-        )
-        .order_by(*(column.desc() for column in ORDER))
-        .limit(CONTEXT_PASSAGES)
-    ).all()
-    return tuple(to_passage(one) for one in reversed(found))
+_PLACES = (
+    select(
+        passage.c.id,
+        passage.c.thread,
+        *ORDER,
+        (func.length(message.c.title) + passage.c.stop - passage.c.start).label("chars"),
+    )
+    .select_from(passage.join(message, OF_MESSAGE))
+    .where(ours(passage), among(passage.c.id))
+)
+_IN_THREAD = select(passage.c.id).where(ours(passage), passage.c.thread == bindparam("thread"))
+# Bound, not joined: only then SQLite seeks all three in the index.
+_HERE = tuple_(*(bindparam(one.name, type_=one.type) for one in ORDER))
+_BEFORE = (
+    _IN_THREAD.where(tuple_(*ORDER) < _HERE)
+    .order_by(*(one.desc() for one in ORDER))
+    .limit(CONTEXT_PASSAGES)
+)
+_BEHIND = _IN_THREAD.where(tuple_(*ORDER) > _HERE).order_by(*ORDER).limit(CONTEXT_PASSAGES)
+_OF_MESSAGES = (
+    select(passage.c.id)
+    .select_from(message.join(passage, OF_MESSAGE))
+    .where(ours(message), among(message.c.id))
+    .order_by(message.c.id, passage.c.part)
+)
+
+
+def positions(connection: Connection, scope: Scope, ids: Iterable[str]) -> Sequence[Row[Any]]:
+    """Where passages stand: id, thread, ``ORDER``, and how many characters they have."""
+    rows: Sequence[Any] = connection.execute(_PLACES, given(scope, ids)).all()
+    return rows
+
+
+def with_context(
+    connection: Connection, scope: Scope, rows: Sequence[Row[Any]]
+) -> tuple[Passage, ...]:
+    """The passages of rows of ``positions``, each with those just before it, oldest first."""
+    ahead = {row.id: _seek(connection, scope, _BEFORE, row)[::-1] for row in rows}
+    wanted = dict.fromkeys(one for id_, some in ahead.items() for one in (id_, *some))
+    known = passages_by_id(connection, scope, wanted)
+    return tuple(
+        replace(known[id_], before=tuple(known[one] for one in some)) for id_, some in ahead.items()
+    )
 
 
 def followers(tx: Transaction, ids: Iterable[str]) -> set[str]:
     """Ids of the passages from which a look back reaches any of these."""
     found: set[str] = set()
-    for chunk in chunks(ids):
-        for row in tx.rows(
-            select(passage.c.thread, *ORDER).where(mine(passage, tx.scope), passage.c.id.in_(chunk))
-        ):
-            found.update(one.id for one in tx.rows(_behind(tx.scope, row)))
+    for row in positions(tx.connection, tx.scope, ids):
+        found.update(_seek(tx.connection, tx.scope, _BEHIND, row))
     return found
 
 
-def _behind(scope: Scope, row: Row[Any]) -> Any:
-    return (
-        select(passage.c.id)
-        .where(
-            mine(passage, scope),
-            passage.c.thread == row.thread,
-            tuple_(*ORDER) > tuple_(row.place, row.ordinal, row.part),
-        )
-        .order_by(*ORDER)
-        .limit(CONTEXT_PASSAGES)
-    )
+def _seek(connection: Connection, scope: Scope, statement: Select[Any], row: Row[Any]) -> list[str]:
+    here = {"thread": row.thread, "place": row.place, "ordinal": row.ordinal, "part": row.part}
+    return [id_ for (id_,) in connection.execute(statement, {**given(scope), **here})]
 
 
 def place(tx: Transaction, places: Mapping[str, int]) -> None:
@@ -108,9 +139,5 @@ def _displaced(tx: Transaction, thread: str) -> dict[str, int]:
 
 def passages_of(tx: Transaction, message_ids: Iterable[str]) -> list[str]:
     """Ids of the passages of messages, by message and in order."""
-    found: list[str] = []
-    parts = select(passage.c.id).select_from(message.join(passage, OF_MESSAGE))
-    for ids in chunks(message_ids):
-        here = parts.where(mine(message, tx.scope), message.c.id.in_(ids))
-        found += [row.id for row in tx.rows(here.order_by(message.c.id, passage.c.part))]
-    return found
+    ids = list(message_ids)
+    return [row.id for row in tx.rows(_OF_MESSAGES, given(tx.scope, ids))] if ids else []

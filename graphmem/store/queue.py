@@ -7,7 +7,7 @@ That makes the work exactly-once in effect, whoever dies or comes late.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any, Literal
@@ -17,19 +17,19 @@ from sqlalchemy import (
     Connection,
     Row,
     and_,
-    case,
+    bindparam,
     func,
-    literal,
     or_,
     select,
     update,
 )
 
-from graphmem.store.order import before
+from graphmem.store.bulk import Bulk, among, delete_row, given, ours, put_row
+from graphmem.store.order import positions, with_context
 from graphmem.store.owner import is_dead
-from graphmem.store.records import facts_by_id, select_passages, to_passage
-from graphmem.store.schema import Instant, chunks, entity, mine, passage, pending
-from graphmem.store.sqlite import Database, insert_if_absent
+from graphmem.store.records import facts_by_id, passages_by_id
+from graphmem.store.schema import KINDS, entity, microseconds, pending
+from graphmem.store.sqlite import Database
 from graphmem.store.transaction import Transaction
 from graphmem.types import Passage, Scope, VectorKind
 
@@ -65,6 +65,27 @@ LONG_AGO = datetime.fromtimestamp(0, timezone.utc)
 # What failed for a reason that time alone does not mend (a refused key) is looked at daily.
 HOPELESS_RETRY = timedelta(days=1)
 
+_ADD = put_row(pending, instead=())
+_AGAIN = put_row(pending, instead=("attempts", "due_at", "error", "owner", "lease_until"))
+_DROP = delete_row(pending)
+_LEASE = Bulk(
+    update(pending).where(*(column == bindparam(column.name) for column in pending.primary_key)),
+    ("owner", "lease_until"),
+)
+_HELD = select(pending.c.kind, pending.c.id).where(
+    pending.c.owner == bindparam("owner"),
+    pending.c.lease_until == bindparam("lease_until"),
+    pending.c.work == bindparam("work"),
+    ours(pending),
+)
+_NAMES = select(entity.c.id, entity.c.name).where(ours(entity), among(entity.c.id))
+_ATTEMPTS = select(pending.c.kind, pending.c.id, pending.c.attempts).where(
+    ours(pending),
+    pending.c.kind.in_(KINDS),
+    among(pending.c.id),
+    pending.c.work == bindparam("work"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -99,33 +120,24 @@ class Claim:
 
 def add(tx: Transaction, works: Sequence[Work], keys: Sequence[Key]) -> None:
     """Queue items that are not queued."""
-    tx.run(insert_if_absent(pending), [row for work in works for row in _rows(tx, work, keys)])
+    tx.write(_ADD, [row for work in works for row in _rows(tx, work, keys)])
 
 
 def again(tx: Transaction, work: Work, keys: Sequence[Key]) -> None:
     """Queue items anew: whoever works on them now does so in vain."""
-    drop(tx, work, keys)
-    add(tx, (work,), keys)
+    tx.write(_AGAIN, _rows(tx, work, keys))
 
 
 def drop(tx: Transaction, work: Work, keys: Sequence[Key]) -> None:
     """Take items out of the queue."""
-    for kind in sorted({kind for kind, _ in keys}):
-        for ids in chunks(id_ for of, id_ in keys if of == kind):
-            tx.run(pending.delete().where(_these(tx.scope, work, kind, ids)))
+    tx.write(_DROP, _key_rows(tx.scope, work, keys))
 
 
 def held(tx: Transaction, claim: Claim) -> set[Key]:
     """The items of a claim that are still its own."""
-    rows = tx.rows(
-        select(pending.c.kind, pending.c.id).where(
-            mine(pending, tx.scope),
-            pending.c.work == claim.work,
-            pending.c.owner == claim.owner,
-            pending.c.lease_until == claim.lease_until,
-        )
-    )
-    return {(row.kind, row.id) for row in rows} & set(claim.keys)
+    lease = {"owner": claim.owner, "lease_until": claim.lease_until, "work": claim.work}
+    rows = tx.rows(_HELD, {**tx.owner, **lease})
+    return {(row.kind, row.id) for row in rows}.intersection(claim.keys)
 
 
 def finish(tx: Transaction, claim: Claim, keys: Sequence[Key]) -> None:
@@ -135,15 +147,19 @@ def finish(tx: Transaction, claim: Claim, keys: Sequence[Key]) -> None:
 
 def fail(tx: Transaction, claim: Claim, errors: Mapping[Key, Failure]) -> None:
     """Put items back, to be tried again later."""
+    if not errors:
+        return
+    queued = {**given(tx.scope, (id_ for _, id_ in errors)), "work": claim.work}
+    attempts = {(row.kind, row.id): row.attempts for row in tx.rows(_ATTEMPTS, queued)}
+    rows = []
     for (kind, id_), (error, retry_at, is_retryable) in sorted(errors.items()):
-        here = _these(tx.scope, claim.work, kind, [id_])
-        attempts = tx.connection.execute(select(pending.c.attempts).where(here)).scalar() or 0
-        due_at = retry_at or tx.now + backoff(attempts + 1, is_retryable=is_retryable)
-        tx.run(
-            update(pending)
-            .where(here)
-            .values(attempts=attempts + 1, error=error, due_at=due_at, owner=None, lease_until=None)
+        tried = attempts.get((kind, id_), 0) + 1
+        due_at = retry_at or tx.now + backoff(tried, is_retryable=is_retryable)
+        rows.append(
+            {**tx.owner, "work": claim.work, "kind": kind, "id": id_, "attempts": tried}
+            | {"due_at": microseconds(due_at), "error": error, "owner": None, "lease_until": None}
         )
+    tx.write(_AGAIN, [row for row in rows if (row["kind"], row["id"]) in attempts])
 
 
 def backoff(attempts: int, *, is_retryable: bool = True) -> timedelta:
@@ -157,25 +173,20 @@ def _rows(tx: Transaction, work: Work, keys: Sequence[Key]) -> list[dict[str, An
     # Due a microsecond apart, so that due_at alone keeps the order in which they came.
     return [
         {
-            **tx.owner,
-            "work": work,
-            "kind": kind,
-            "id": id_,
+            **key,
             "attempts": 0,
-            "due_at": tx.now - timedelta(microseconds=len(keys) - number),
+            "due_at": due_at,
             "error": "",
+            "owner": None,
+            "lease_until": None,
         }
-        for number, (kind, id_) in enumerate(keys)
+        for due_at, key in enumerate(_key_rows(tx.scope, work, keys), tx.at - len(keys))
     ]
 
 
-def _these(scope: Scope, work: Work, kind: str, ids: Sequence[str]) -> ColumnElement[bool]:
-    return and_(
-        mine(pending, scope),
-        pending.c.work == work,
-        pending.c.kind == kind,
-        pending.c.id.in_(ids),
-    )
+def _key_rows(scope: Scope, work: Work, keys: Iterable[Key]) -> list[dict[str, Any]]:
+    key = {**given(scope), "work": work}
+    return [{**key, "kind": kind, "id": id_} for kind, id_ in keys]
 
 
 # -- across scopes -------------------------------------------------------------------------------
@@ -189,28 +200,25 @@ def claim(
         is_due = connection.execute(_due(work, now, limit=1)).first() is not None
         if not is_due and not _dead_owners(connection):
             return None
-    with database.writing() as connection:
+    # A lease that is lost with the power has no owner any more: it need not be on disk.
+    with database.writing(is_durable=False) as connection:
         _release_dead(connection)
         due = connection.execute(_due(work, now, limit=4 * max_texts)).all()
         if not due:
             return None
-        lease = Claim(Scope(due[0].user, due[0].agent), work, owner, now + LEASE)
+        scope = Scope(due[0].user, due[0].agent)
         keys = [(row.kind, row.id) for row in due if row[:2] == due[0][:2]]
-        choose = _chosen_passages if work == "extract" else _chosen_texts
-        keys = choose(connection, lease.scope, keys, max_texts, max_chars)
-        for kind in sorted({kind for kind, _ in keys}):
-            for ids in chunks(id_ for of, id_ in keys if of == kind):
-                connection.execute(
-                    update(pending)
-                    .where(_these(lease.scope, work, kind, ids))
-                    .values(owner=owner, lease_until=lease.lease_until)
-                )
-    # What is read may be newer than the lease; then the lease is void already.
-    with database.reading() as connection:
+        lease = Claim(scope, work, owner, now + LEASE)
         if work == "extract":
-            lease = replace(lease, passages=_with_context(connection, lease.scope, keys))
+            rows = _chosen_passages(connection, scope, keys, max_texts, max_chars)
+            lease = replace(lease, passages=with_context(connection, scope, rows))
         else:
-            lease = replace(lease, texts=_texts(connection, lease.scope, keys))
+            texts = _texts(connection, scope, keys[:max_texts])
+            chosen = _within(texts, [len(text) for _, _, text in texts], max_chars)
+            lease = replace(lease, texts=tuple(chosen))
+        held = {"owner": owner, "lease_until": microseconds(lease.lease_until)}
+        leased = [{**row, **held} for row in _key_rows(scope, work, lease.keys)]
+        _LEASE.run(connection, leased)
     return lease if lease.keys else None
 
 
@@ -235,10 +243,12 @@ def make_due(database: Database, now: datetime) -> None:
 def next_due(connection: Connection, work: Work | None) -> datetime | None:
     """When there will next be something to claim: now or in the past, later, or never."""
     which = pending.c.work == work if work else pending.c.work.in_(("extract", "embed"))
-    at = case((_is_fresh(), literal(LONG_AGO, Instant)), else_=pending.c.due_at)
-    free = select(func.min(at)).where(which, pending.c.owner.is_(None))
+    free = pending.c.owner.is_(None)
+    if connection.execute(select(pending.c.id).where(which, free, _is_fresh()).limit(1)).first():
+        return LONG_AGO
+    later = select(func.min(pending.c.due_at)).where(which, free, pending.c.attempts > 0)
     leased = select(func.min(pending.c.lease_until)).where(which, pending.c.owner.is_not(None))
-    times = [connection.execute(one).scalar() for one in (free, leased)]
+    times = [connection.execute(one).scalar() for one in (later, leased)]
     return min((time for time in times if time is not None), default=None)
 
 
@@ -262,46 +272,18 @@ def _due(work: Work, now: datetime, *, limit: int) -> Any:
 
 def _chosen_passages(
     connection: Connection, scope: Scope, keys: Sequence[Key], max_texts: int, max_chars: int
-) -> list[Key]:
+) -> list[Row[Any]]:
     """Passages of the first one's thread, then of others, as many as may be read at a time."""
-    rows = _passage_rows(connection, scope, keys)
+    rows = {row.id: row for row in positions(connection, scope, (id_ for _, id_ in keys))}
     queued = [rows[id_] for _, id_ in keys if id_ in rows]
     if queued:
         thread = queued[0].thread
         queued.sort(key=lambda row: row.thread != thread)
-    chosen = _within(queued, [len(row.title) + len(row.text) for row in queued], max_chars)
-    chosen = chosen[:max_texts]
-    if chosen:
-        chosen.sort(
-            key=lambda row: (row.thread != thread, row.thread, row.place, row.ordinal, row.part)
-        )
-    return [("passage", row.id) for row in chosen]
-
-
-def _chosen_texts(
-    connection: Connection, scope: Scope, keys: Sequence[Key], max_texts: int, max_chars: int
-) -> list[Key]:
-    texts = _texts(connection, scope, keys[:max_texts])
-    chosen = _within(texts, [len(text) for _, _, text in texts], max_chars)
-    return [(kind, id_) for kind, id_, _ in chosen]
-
-
-def _with_context(connection: Connection, scope: Scope, keys: Sequence[Key]) -> tuple[Passage, ...]:
-    """The passages, in the order of the keys, each with what stands before it."""
-    rows = _passage_rows(connection, scope, keys)
-    return tuple(
-        replace(to_passage(rows[id_]), before=before(connection, scope, rows[id_]))
-        for _, id_ in keys
-        if id_ in rows
+    chosen = _within(queued, [row.chars for row in queued], max_chars)[:max_texts]
+    chosen.sort(
+        key=lambda row: (row.thread != thread, row.thread, row.place, row.ordinal, row.part)
     )
-
-
-def _passage_rows(connection: Connection, scope: Scope, keys: Sequence[Key]) -> dict[str, Row[Any]]:
-    rows: dict[str, Row[Any]] = {}
-    for ids in chunks(id_ for kind, id_ in keys if kind == "passage"):
-        found = connection.execute(select_passages(scope).where(passage.c.id.in_(ids)))
-        rows.update((row.id, row) for row in found.all())
-    return rows
+    return chosen
 
 
 def _texts(
@@ -309,15 +291,15 @@ def _texts(
 ) -> tuple[tuple[VectorKind, str, str], ...]:
     """What is embedded of each item that exists, in the order of the keys."""
     texts: dict[Key, tuple[VectorKind, str, str]] = {}
-    for id_, row in _passage_rows(connection, scope, keys).items():
-        texts["passage", id_] = ("passage", id_, to_passage(row).full_text)
-    facts = facts_by_id(connection, scope, [id_ for kind, id_ in keys if kind == "fact"])
-    for id_, one in facts.items():
-        texts["fact", id_] = ("fact", id_, one.text)
-    for ids in chunks(id_ for kind, id_ in keys if kind == "entity"):
-        named = select(entity.c.id, entity.c.name).where(mine(entity, scope), entity.c.id.in_(ids))
-        for id_, name in connection.execute(named).all():
-            texts["entity", id_] = ("entity", id_, name)
+    ids: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for kind, id_ in keys:
+        ids[kind].append(id_)
+    for id_, said in passages_by_id(connection, scope, ids["passage"]).items():
+        texts["passage", id_] = ("passage", id_, said.full_text)
+    for id_, believed in facts_by_id(connection, scope, ids["fact"]).items():
+        texts["fact", id_] = ("fact", id_, believed.text)
+    for id_, name in connection.execute(_NAMES, given(scope, ids["entity"])).all():
+        texts["entity", id_] = ("entity", id_, name)
     return tuple(texts[key] for key in keys if key in texts)
 
 

@@ -10,11 +10,13 @@ from sqlalchemy import Connection, Select, and_, func, select
 
 from graphmem.identity import normal_form
 from graphmem.store import vectors
+from graphmem.store.bulk import among, given, ours
 from graphmem.store.naming import entity_id
 from graphmem.store.records import (
     LogEntry,
     StoredMessage,
     facts_by_id,
+    passage_rows,
     said_at,
     select_passages,
     to_fact,
@@ -59,6 +61,7 @@ __all__ = [
     "stats",
 ]
 
+_ENTITIES = select(entity.c.id).where(ours(entity), among(entity.c.id))
 _LIVE = and_(fact.c.retired_at.is_(None), fact.c.status.in_(("asserted", "verified")))
 
 
@@ -122,7 +125,7 @@ def passages(
     statement = select_passages(scope)
     if session is not None:
         statement = statement.where(message.c.session == session)
-    return [to_passage(row) for row in connection.execute(_ordered(statement))]
+    return [to_passage(row) for row in connection.execute(_ordered(statement)).all()]
 
 
 def messages(
@@ -165,7 +168,7 @@ def facts(
             mine(evidence, scope), evidence.c.passage_id == passage
         )
         statement = statement.where(fact.c.id.in_(stated_there))
-    return [to_fact(row) for row in connection.execute(statement.order_by(fact.c.id))]
+    return [to_fact(row) for row in connection.execute(statement.order_by(fact.c.id)).all()]
 
 
 def entities(connection: Connection, scope: Scope) -> list[Entity]:
@@ -243,7 +246,7 @@ def scopes(connection: Connection) -> list[Scope]:
 
 
 def _last_error(connection: Connection, scope: Scope | None) -> str:
-    statement = select(pending.c.error).where(pending.c.error != "")
+    statement = select(pending.c.error).where(pending.c.attempts > 0, pending.c.error != "")
     if scope is not None:
         statement = statement.where(mine(pending, scope))
     return connection.execute(statement.order_by(pending.c.due_at.desc()).limit(1)).scalar() or ""
@@ -256,19 +259,13 @@ def _ordered(statement: Select[Any]) -> Select[Any]:
 
 
 def _passages_by_id(connection: Connection, scope: Scope, ids: Iterable[str]) -> dict[str, Passage]:
-    rows: list[Any] = []
-    for chunk in chunks(sorted(set(ids))):
-        rows += connection.execute(select_passages(scope).where(passage.c.id.in_(chunk))).all()
-    rows.sort(key=lambda row: (row.thread, row.place, row.ordinal, row.part, row.id))
+    found = passage_rows(connection, scope, ids)
+    rows = sorted(found, key=lambda row: (row.thread, row.place, row.ordinal, row.part, row.id))
     return {row.id: to_passage(row) for row in rows}
 
 
 def _entities_by_id(connection: Connection, scope: Scope, ids: Iterable[str]) -> set[str]:
-    found: set[str] = set()
-    for chunk in chunks(ids):
-        known = select(entity.c.id).where(mine(entity, scope), entity.c.id.in_(chunk))
-        found.update(connection.execute(known).scalars())
-    return found
+    return set(connection.execute(_ENTITIES, given(scope, ids)).scalars())
 
 
 def _to_message(row: Any, times: Sequence[int], parts: Sequence[str]) -> StoredMessage:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -12,9 +13,9 @@ from typing import Any
 from sqlalchemy import Column, Connection, Row, Select, and_, func, select
 
 from graphmem.facts import Evidence
+from graphmem.store.bulk import among, given, ours
 from graphmem.store.schema import (
     NOWHERE,
-    chunks,
     entity,
     evidence,
     fact,
@@ -31,6 +32,8 @@ __all__ = [
     "StoredMessage",
     "fact_ids",
     "facts_by_id",
+    "passage_rows",
+    "passages_by_id",
     "said_at",
     "said_columns",
     "select_passages",
@@ -40,6 +43,8 @@ __all__ = [
 ]
 
 _EPOCH = datetime(1970, 1, 1)
+# In a JSON list of ids, in a third of the time of a parser.
+_IDS = re.compile(r'[^", \[\]]+')
 
 
 # A passage belongs to the message at its place.
@@ -137,6 +142,20 @@ _PASSAGES = select(
 ).select_from(passage.join(message, OF_MESSAGE))
 
 
+_PASSAGES_BY_ID = _PASSAGES.where(ours(passage), among(passage.c.id))
+
+
+def passage_rows(connection: Connection, scope: Scope, ids: Iterable[str]) -> Sequence[Row[Any]]:
+    """The rows of ``select_passages`` with one of the ids."""
+    found: Sequence[Any] = connection.execute(_PASSAGES_BY_ID, given(scope, ids)).all()
+    return found
+
+
+def passages_by_id(connection: Connection, scope: Scope, ids: Iterable[str]) -> dict[str, Passage]:
+    """Those of the passages that exist, without what stands before them."""
+    return {row.id: to_passage(row) for row in passage_rows(connection, scope, ids)}
+
+
 def select_passages(scope: Scope) -> Select[Any]:
     """Passages of a scope with what they take from their message, in no order."""
     return _PASSAGES.where(mine(passage, scope))
@@ -176,7 +195,7 @@ def to_fact(row: Row[Any]) -> Fact:
         retired_at=row.retired_at,
         status=row.status,
         replaced_by=row.replaced_by,
-        passages=tuple(json.loads(row.passages)),
+        passages=tuple(_IDS.findall(row.passages)),
     )
 
 
@@ -185,14 +204,12 @@ def stated(
 ) -> dict[str, list[Evidence]]:
     """The evidence of each fact, in the order of passage id and number."""
     found: dict[str, list[Evidence]] = defaultdict(list)
-    for ids in chunks(sorted(fact_ids)):
-        rows = connection.execute(_select_evidence(scope, ids)).all()
-        for row in rows:
-            found[row.fact_id].append(_to_evidence(row))
+    for row in connection.execute(_EVIDENCE, given(scope, fact_ids)).all():
+        found[row.fact_id].append(_to_evidence(row))
     return found
 
 
-def _select_evidence(scope: Scope, fact_ids: Collection[str]) -> Select[Any]:
+def _select_evidence() -> Select[Any]:
     latest = (
         select(func.max(occurrence.c.said_us))
         .where(
@@ -225,9 +242,13 @@ def _select_evidence(scope: Scope, fact_ids: Collection[str]) -> Select[Any]:
             func.coalesce(latest, message.c.said_us).label("latest_us"),
         )
         .select_from(joined.outerjoin(entity, lacked))
-        .where(mine(evidence, scope), evidence.c.fact_id.in_(fact_ids))
-        .order_by(evidence.c.passage_id, evidence.c.n)
+        .where(ours(evidence), among(evidence.c.fact_id))
+        .order_by(evidence.c.fact_id, evidence.c.passage_id, evidence.c.n)
     )
+
+
+_EVIDENCE = _select_evidence()
+_FACTS = select(fact).where(ours(fact), among(fact.c.id))
 
 
 def _to_evidence(row: Row[Any]) -> Evidence:
@@ -256,19 +277,14 @@ def fact_ids(
     connection: Connection, scope: Scope, column: Column[Any], values: Iterable[str]
 ) -> set[str]:
     """Ids of the facts with evidence that has one of the values in a column."""
-    found: set[str] = set()
-    for chunk in chunks(values):
-        stated_by = select(evidence.c.fact_id).where(mine(evidence, scope), column.in_(chunk))
-        found.update(connection.execute(stated_by.distinct()).scalars())
-    return found
+    some = list(values)
+    if not some:
+        return set()
+    stated_by = select(evidence.c.fact_id).where(ours(evidence), among(column))
+    return set(connection.execute(stated_by, given(scope, some)).scalars())
 
 
 def facts_by_id(connection: Connection, scope: Scope, ids: Iterable[str]) -> dict[str, Fact]:
     """Those of the facts that exist."""
-    found: dict[str, Fact] = {}
-    for chunk in chunks(sorted(ids)):
-        rows: Sequence[Row[Any]] = connection.execute(
-            select(fact).where(mine(fact, scope), fact.c.id.in_(chunk))
-        ).all()
-        found.update((row.id, to_fact(row)) for row in rows)
-    return found
+    rows: Sequence[Row[Any]] = connection.execute(_FACTS, given(scope, ids)).all()
+    return {row.id: to_fact(row) for row in rows}

@@ -37,6 +37,7 @@ __all__ = [
     "KINDS",
     "NOWHERE",
     "SCHEMA_VERSION",
+    "STATISTICS",
     "TABLES",
     "alias",
     "chunks",
@@ -47,6 +48,7 @@ __all__ = [
     "message",
     "meta",
     "metadata",
+    "microseconds",
     "mine",
     "occurrence",
     "passage",
@@ -55,7 +57,7 @@ __all__ = [
     "vector",
 ]
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 # Where an unstamped message stands when nothing before it in its thread was stamped.
 NOWHERE = -(2**62)
@@ -71,6 +73,11 @@ _CHUNK = 400
 T = TypeVar("T")
 
 
+def microseconds(value: datetime) -> int:
+    """A time as it is kept."""
+    return (value - _EPOCH) // _MICROSECOND
+
+
 class Instant(TypeDecorator[datetime]):
     """An aware datetime as microseconds since 1970."""
 
@@ -79,7 +86,7 @@ class Instant(TypeDecorator[datetime]):
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
         """To microseconds."""
-        return None if value is None else (value - _EPOCH) // _MICROSECOND
+        return None if value is None else microseconds(value)
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
         """To a datetime in UTC."""
@@ -130,7 +137,13 @@ def _belongs(column: str, parent: str) -> ForeignKeyConstraint:
     )
 
 
-# Facts about the whole store: its schema version, its embedding model and that model's dimensions.
+def _partial(where: ColumnElement[bool], name: str, *columns: Column[Any]) -> None:
+    """An index of the rows alone for which a condition holds."""
+    Index(name, *columns, sqlite_where=where, postgresql_where=where)
+
+
+# Facts about the whole store: its identity, its schema version, its embedding model and that
+# model's dimensions.
 meta = Table(
     "meta",
     metadata,
@@ -211,13 +224,12 @@ evidence = _table(
     Index("evidence_fact", "user", "agent", "fact_id"),
     _belongs("passage_id", "passage"),
 )
-Index(
+_partial(
+    evidence.c.lacks.is_not(None),
     "evidence_lacks",
     evidence.c.user,
     evidence.c.agent,
     evidence.c.lacks,
-    sqlite_where=evidence.c.lacks.is_not(None),
-    postgresql_where=evidence.c.lacks.is_not(None),
 )
 
 # What the evidence adds up to. slot names what it is a value of, where there can be one value only.
@@ -238,10 +250,11 @@ fact = _table(
     Column("replaced_by", Words),
     Column("passages", Words, nullable=False),
     Column("slot", Words),
-    Index("fact_slot", "user", "agent", "slot"),
     Index("fact_subject", "user", "agent", "subject_id"),
     clustered=False,
 )
+
+_partial(fact.c.slot.is_not(None), "fact_slot", fact.c.user, fact.c.agent, fact.c.slot)
 
 # told is how many grounded triples of people and documents name it: then it is a known name.
 entity = _table(
@@ -277,12 +290,8 @@ pending = _table(
     Column("lease_until", Instant),
 )
 Index("pending_due", pending.c.work, pending.c.due_at)
-Index(
-    "pending_owner",
-    pending.c.owner,
-    sqlite_where=pending.c.owner.is_not(None),
-    postgresql_where=pending.c.owner.is_not(None),
-)
+_partial(pending.c.owner.is_not(None), "pending_owner", pending.c.owner)
+_partial(pending.c.attempts > 0, "pending_failed", pending.c.user, pending.c.agent)
 
 # What changed, in order. before and after are JSON, or NULL once their words had to go.
 log = _table(
@@ -297,6 +306,33 @@ log = _table(
     Column("before", Words),
     Column("after", Words),
 )
+_partial(log.c.kind == "fact", "log_fact", log.c.user, log.c.agent, log.c.id)
+
+# How many rows of a table there are, and how many of them have one value in the first column of an
+# index, the first two, and so on: of a store with a hundred scopes of a thousand passages each. A
+# planner that knows nothing takes a scope for ten rows, and reads all of it to find one.
+STATISTICS = {
+    ("message", "sqlite_autoindex_message_1"): "100000 1000 1000 1",
+    ("message", "message_thread"): "100000 1000 1000 50 1",
+    ("occurrence", "occurrence"): "10000 100 100 2 1",
+    ("passage", "sqlite_autoindex_passage_1"): "100000 1000 1000 1",
+    ("passage", "passage_order"): "100000 1000 1000 50 2 1 1",
+    ("evidence", "evidence"): "800000 8000 8000 8 1",
+    ("evidence", "evidence_fact"): "800000 8000 8000 2",
+    ("evidence", "evidence_lacks"): "80000 800 800 2",
+    ("fact", "sqlite_autoindex_fact_1"): "800000 8000 8000 1",
+    ("fact", "fact_slot"): "80000 800 800 2",
+    ("fact", "fact_subject"): "800000 8000 8000 8",
+    ("entity", "entity"): "300000 3000 3000 1",
+    ("alias", "alias"): "300000 3000 3000 1 1",
+    ("vector", "sqlite_autoindex_vector_1"): "1200000 12000 12000 4000 1",
+    ("pending", "pending"): "100000 10000 10000 4000 2 1",
+    ("pending", "pending_due"): "100000 50000 1",
+    ("pending", "pending_owner"): "1000 500",
+    ("pending", "pending_failed"): "1000 500 500",
+    ("log", "log"): "2000000 20000 20000 1",
+    ("log", "log_fact"): "800000 8000 8000 2",
+}
 
 # Those that hold a scope's rows, children before parents.
 TABLES = (occurrence, evidence, passage, message, fact, alias, entity, vector, pending)

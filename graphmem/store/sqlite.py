@@ -8,9 +8,11 @@ are overwritten (``secure_delete``), temporary ones stay in memory.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import sqlite3
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -39,11 +41,19 @@ CHECKPOINT_BYTES = 4 << 20
 READERS_SECONDS = 1.0
 # What could not be erased yet is tried again this often.
 ERASE_SECONDS = 0.5
+# How long a writer waits for its turn before it looks what is in the way, and looks again.
+LOOK_SECONDS = 0.005
 # Readers at a time; more wait for a connection.
 CONNECTIONS = 40
 
-# A file up to this size is rewritten while a forget waits (about half a second).
-REWRITE_AT_ONCE_BYTES = 64 << 20
+# A file up to this size is rewritten while a forget waits; a larger one would keep it waiting for
+# longer than its own commit takes (some 10 ms a megabyte, beside four syncs).
+REWRITE_AT_ONCE_BYTES = 1 << 20
+# Nobody can write while a file is rewritten. A larger one is when nobody has written for so long,
+# and who wants to write meanwhile breaks it off,
+REST_SECONDS = 2.0
+# until it has been owed for so long: then writers wait for it.
+RESTLESS_SECONDS = 600.0
 
 _ERASURE = "erasure_owed"
 
@@ -84,12 +94,17 @@ class Database:
         self._users = 0
         self._writing = threading.Lock()
         self._checkpointing = threading.Lock()
+        self._breaking = threading.Lock()
         self._rewritten: str | None = None
+        self._rewriting: sqlite3.Connection | None = None
+        self._written_at = time.monotonic()
+        self._owed_since = math.inf
         with translated(self.name):
             self._engine = self._connect()
             self._upgrade()
         self._checkpointer = _Checkpointer(self) if self._has_log else None
         if self._checkpointer and self._debt():
+            self._owed_since = time.monotonic()
             self._checkpointer.owe()
 
     @classmethod
@@ -122,8 +137,12 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self, *, is_durable: bool = True) -> Iterator[Connection]:
         """A transaction that no other writer overlaps; durable when the block has ended.
+
+        Args:
+            is_durable: False where a power cut may undo the transaction (and only the last ones,
+                in order): then nobody waits for the disk. A crash of the process undoes nothing.
 
         Raises:
             StoreReadOnly, StoreBusy, StoreFull: nothing was written.
@@ -132,8 +151,9 @@ class Database:
             self._become_writable()
         with translated(self.name), self._turn(), self._engine.connect() as connection:
             writer = connection.execution_options(is_writer=True)
-            with writer.begin():
+            with _synchronous(connection, is_durable), writer.begin():
                 yield writer
+        self._written_at = time.monotonic()
         if self._checkpointer:
             self._checkpointer.notice()
 
@@ -150,36 +170,64 @@ class Database:
         if self._checkpointer is None:
             self._settle(self._debt())
             return True
-        assert self.location.path is not None
-        if self.location.path.stat().st_size <= REWRITE_AT_ONCE_BYTES and self._erase():
+        if self._is_small and self._erase():
             return True
+        self._owed_since = min(self._owed_since, time.monotonic())
         self._checkpointer.owe()
         return False
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether a rewrite that is owed would keep few waiting, or has waited long enough."""
+        rested = time.monotonic() - self._written_at
+        return rested > REST_SECONDS or self._is_small or self._is_late
+
+    @property
+    def _is_late(self) -> bool:
+        return time.monotonic() - self._owed_since > RESTLESS_SECONDS
+
+    @property
+    def _is_small(self) -> bool:
+        assert self.location.path is not None
+        return self.location.path.stat().st_size <= REWRITE_AT_ONCE_BYTES
 
     def _erase(self) -> bool:
         """Rewrite, truncate, and note that it is done; False when something stood in the way."""
         try:
             debt = self._debt()
             if debt and debt != self._rewritten:
-                self._rewrite()
+                if not self._rewrite():
+                    return False
                 self._rewritten = debt
             if not self.checkpoint("TRUNCATE"):
                 return False
             self._settle(debt)
+            self._owed_since = math.inf
         except StoreError as error:
             logger.warning("erasing deleted rows of %s is put off: %s", self.name, error)
             return False
         return True
 
-    def _rewrite(self) -> None:
+    def _rewrite(self) -> bool:
+        """Rewrite the file from its live rows; False when a writer broke it off."""
         with translated(self.name), self._turn(), self._engine.connect() as connection:
             raw: Any = connection.connection.dbapi_connection
             # In memory it would take as much as the file.
             raw.execute("PRAGMA temp_store = FILE")
+            self._rewriting = raw
             try:
                 raw.execute("VACUUM")
+            except sqlite3.OperationalError as error:
+                if "interrupted" not in str(error):
+                    raise
+                return False
             finally:
+                with self._breaking:
+                    self._rewriting = None
                 raw.execute("PRAGMA temp_store = MEMORY")
+        # Without the writers' turn: truncating has little left to copy then.
+        self.checkpoint("PASSIVE")
+        return True
 
     def _debt(self) -> str | None:
         with self.reading() as connection:
@@ -278,7 +326,13 @@ class Database:
     @contextmanager
     def _turn(self) -> Iterator[None]:
         """Writers of one process queue here: SQLite's own waiting sleeps and is unfair."""
-        if not self._writing.acquire(timeout=BUSY_SECONDS):
+        deadline = time.monotonic() + BUSY_SECONDS
+        while not self._writing.acquire(timeout=LOOK_SECONDS):
+            with self._breaking:  # so that it is no longer somebody else's connection
+                if self._rewriting is not None and not self._is_late:
+                    self._rewriting.interrupt()
+            if time.monotonic() < deadline:
+                continue
             raise StoreBusy(
                 f"another thread has been writing to {self.name} for {BUSY_SECONDS:.0f} s; "
                 "nothing was written, try again"
@@ -345,11 +399,11 @@ class _Checkpointer:
                         break
                 if self._is_stopping:
                     return
-                self._is_wanted = False
+                is_wanted, self._is_wanted = self._is_wanted, False
             try:
-                if self._is_owed:
+                if self._is_owed and self._database.is_at_rest:
                     self._is_owed = not self._database._erase()
-                else:
+                elif is_wanted:
                     self._database.checkpoint("PASSIVE")
             except StoreError as error:
                 logger.warning("checkpoint of %s failed: %s", self._database.name, error)
@@ -364,6 +418,19 @@ def _build(raw: sqlite3.Connection) -> None:
         migrations.build(connection)
     # Last, so that no log lies beside the file while it has no name yet.
     raw.execute("PRAGMA journal_mode = WAL")
+
+
+@contextmanager
+def _synchronous(connection: Connection, is_durable: bool) -> Iterator[None]:
+    """Whether a commit waits for the disk."""
+    raw: Any = connection.connection.dbapi_connection
+    if not is_durable:
+        raw.execute("PRAGMA synchronous = NORMAL")
+    try:
+        yield
+    finally:
+        if not is_durable:
+            raw.execute("PRAGMA synchronous = FULL")
 
 
 def _prepare(engine: Engine) -> None:

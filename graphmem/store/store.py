@@ -13,10 +13,24 @@ from sqlalchemy import Connection
 
 from graphmem.errors import StoreError
 from graphmem.facts import Evidence
-from graphmem.store import arrival, extraction, forgetting, queue, reading, vectors
+from graphmem.store import (
+    arrival,
+    extraction,
+    forgetting,
+    migrations,
+    queue,
+    reading,
+    vectors,
+)
 from graphmem.store.location import Location
 from graphmem.store.queue import Claim, Work
-from graphmem.store.records import LogEntry, StoredMessage, stated
+from graphmem.store.records import (
+    LogEntry,
+    StoredMessage,
+    facts_by_id,
+    passages_by_id,
+    stated,
+)
 from graphmem.store.sqlite import Database
 from graphmem.store.transaction import transaction
 from graphmem.types import (
@@ -72,6 +86,12 @@ class Store:
     def uri(self) -> str:
         """The store's address, in one form for all spellings of it."""
         return self._database.location.uri
+
+    @property
+    def identity(self) -> str:
+        """The store's own random id, made with it: what derived files are tied to."""
+        with self._reading() as connection:
+            return migrations.identity(connection)
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -157,8 +177,9 @@ class Store:
 
         What is no longer the claim's (forgotten, to be read again, taken over) is passed over.
         """
+        readings = extraction.judge(claim, extractions, extractor=extractor)
         with transaction(self._open, scope, now=now, actor=extractor) as tx:
-            extraction.finish_extraction(tx, claim, extractions, extractor=extractor)
+            extraction.finish_extraction(tx, claim, readings)
 
     def put_vectors(
         self,
@@ -247,6 +268,16 @@ class Store:
         """Passages by thread, in the order in which they were said; unknown ids are left out."""
         with self._reading() as connection:
             return reading.passages(connection, scope, session=session, ids=ids)
+
+    def by_id(
+        self, scope: Scope, *, passages: Iterable[str] = (), facts: Iterable[str] = ()
+    ) -> tuple[dict[str, Passage], dict[str, Fact]]:
+        """Passages and facts from one state of the store; unknown ids are left out."""
+        with self._reading() as connection:
+            return (
+                passages_by_id(connection, scope, passages),
+                facts_by_id(connection, scope, facts),
+            )
 
     def messages(self, scope: Scope, *, session: str | None = None) -> list[StoredMessage]:
         """Messages by thread, in the order in which they were said."""

@@ -9,13 +9,25 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Executable, Row, select, update
+from sqlalchemy import Connection, Executable, Row, bindparam, literal_column, select, update
 
-from graphmem.store.schema import chunks, log, mine, scope_row
+from graphmem.store.bulk import Bulk, among, given, ours, put_row
+from graphmem.store.schema import log, microseconds, mine, scope_row
 from graphmem.store.sqlite import Database, insert_if_absent
 from graphmem.types import Scope
 
 __all__ = ["Transaction", "transaction"]
+
+_LOG = put_row(log)
+# Only facts' entries have words in them; the kind stands in the text for the index's sake.
+_LOGGED = select(log.c.seq).where(
+    ours(log), among(log.c.id), log.c.kind == literal_column("'fact'")
+)
+_BLANK = Bulk(
+    update(log).where(*(column == bindparam(column.name) for column in log.primary_key)),
+    ("before", "after"),
+)
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(slots=True)
@@ -27,29 +39,35 @@ class Transaction:
         scope: whose rows it touches.
         now: its time: one instant for all rows.
         actor: who or what makes the change, for the log.
+        owner: the scope's columns of a row.
+        at: its time as the driver takes it.
     """
 
     connection: Connection
     scope: Scope
     now: datetime
     actor: str = ""
+    owner: dict[str, str] = field(init=False)
+    at: int = field(init=False)
     _changes: list[dict[str, Any]] = field(default_factory=list)
 
-    @property
-    def owner(self) -> dict[str, str]:
-        """The scope's columns of a new row."""
-        return {"user": self.scope.user, "agent": self.scope.agent}
+    def __post_init__(self) -> None:
+        self.owner = given(self.scope)
+        self.at = microseconds(self.now)
 
-    def rows(self, statement: Executable) -> Sequence[Row[Any]]:
+    def rows(
+        self, statement: Executable, parameters: Mapping[str, Any] | None = None
+    ) -> Sequence[Row[Any]]:
         """All rows of a query."""
-        return self.connection.execute(statement).all()
+        return self.connection.execute(statement, parameters).all()
 
-    def run(self, statement: Executable, rows: Sequence[Mapping[str, Any]] | None = None) -> None:
-        """Execute once, or once for each row; no rows, no statement."""
-        if rows is None:
-            self.connection.execute(statement)
-        elif rows:
-            self.connection.execute(statement, list(rows))
+    def run(self, statement: Executable) -> None:
+        """Execute once."""
+        self.connection.execute(statement)
+
+    def write(self, statement: Bulk, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Execute for each row of the scope; no rows, no statement."""
+        statement.run(self.connection, rows)
 
     def record(
         self,
@@ -65,29 +83,26 @@ class Transaction:
         self._changes.append(
             {
                 **self.owner,
-                "at": self.now,
+                "at": self.at,
                 "action": action,
                 "kind": kind,
                 "id": id_,
                 "actor": self.actor,
                 "reason": reason,
-                "before": None if before is None else json.dumps(before, ensure_ascii=False),
-                "after": None if after is None else json.dumps(after, ensure_ascii=False),
+                "before": None if before is None else _encode(before),
+                "after": None if after is None else _encode(after),
             }
         )
 
-    def blank(self, kind: str, ids: Iterable[str]) -> None:
-        """Erase what the log keeps of some rows' values, in this transaction and before it."""
-        erased = set(ids)
+    def blank(self, facts: Iterable[str]) -> None:
+        """Erase what the log keeps of some facts' values, in this transaction and before it."""
+        erased = set(facts)
+        blank = {"before": None, "after": None}
         for change in self._changes:
-            if change["kind"] == kind and change["id"] in erased:
-                change["before"] = change["after"] = None
-        for chunk in chunks(sorted(erased)):
-            self.run(
-                update(log)
-                .where(mine(log, self.scope), log.c.kind == kind, log.c.id.in_(chunk))
-                .values(before=None, after=None)
-            )
+            if change["kind"] == "fact" and change["id"] in erased:
+                change.update(blank)
+        logged = self.rows(_LOGGED, given(self.scope, erased))
+        self.write(_BLANK, [{**self.owner, "seq": row.seq, **blank} for row in logged])
 
     def _write_log(self, seq: int) -> None:
         if not self._changes:
@@ -98,7 +113,7 @@ class Transaction:
         values = {"seq": last}
         if any(change["action"] == "forget" for change in self._changes):
             values["forget_seq"] = last
-        self.run(log.insert(), self._changes)
+        self.write(_LOG, self._changes)
         self.run(update(scope_row).where(mine(scope_row, self.scope)).values(**values))
 
 

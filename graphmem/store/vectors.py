@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from graphmem.errors import EmbedderMismatch, EmbeddingError
 from graphmem.identity import clean_text
 from graphmem.store import queue
-from graphmem.store.schema import KINDS, chunks, meta, mine, vector
+from graphmem.store.bulk import among, delete_row, given, ours, put_row
+from graphmem.store.schema import KINDS, meta, vector
 from graphmem.store.transaction import Transaction
 from graphmem.types import Scope, VectorKind, Vectors
 
@@ -19,6 +20,13 @@ __all__ = ["check_model", "drop", "load", "put"]
 
 _MODEL = "embedding_model"
 _DIMS = "embedding_dims"
+
+_PUT = put_row(vector, instead=("model", "dims", "data"))
+_DELETE = delete_row(vector)
+_SOME = select(vector.c.id, vector.c.data).where(
+    ours(vector), vector.c.kind == bindparam("kind"), among(vector.c.id)
+)
+_ALL = select(vector.c.kind, vector.c.id, vector.c.data).where(ours(vector))
 
 
 def check_model(connection: Connection, name: str, dims: int | None) -> None:
@@ -71,10 +79,8 @@ def put(
         tx.run(meta.insert().values(key=_DIMS, value=str(dims)))
     held = queue.held(tx, claim)
     kept = [(key, row) for key, row in zip(keys, array, strict=True) if tuple(key) in held]
-    for every in KINDS:
-        drop(tx, every, [id_ for (kind, id_), _ in kept if kind == every])
-    tx.run(
-        vector.insert(),
+    tx.write(
+        _PUT,
         [
             {**tx.owner, "kind": kind, "id": id_, "model": model, "dims": dims}
             | {"data": row.tobytes()}
@@ -86,14 +92,9 @@ def put(
         tx.record("embed", kind, id_)
 
 
-def drop(tx: Transaction, kind: VectorKind, ids: Iterable[str]) -> None:
-    """Delete vectors, where they exist."""
-    for chunk in chunks(ids):
-        tx.run(
-            vector.delete().where(
-                mine(vector, tx.scope), vector.c.kind == kind, vector.c.id.in_(chunk)
-            )
-        )
+def drop(tx: Transaction, keys: Iterable[tuple[str, str]]) -> None:
+    """Delete the vectors of (kind, id), where they exist."""
+    tx.write(_DELETE, [{**tx.owner, "kind": kind, "id": id_} for kind, id_ in keys])
 
 
 def load(
@@ -101,15 +102,14 @@ def load(
 ) -> dict[VectorKind, Vectors]:
     """The vectors of some ids that have one, or all of a scope's, by kind and in order of id."""
     found: dict[VectorKind, list[tuple[str, bytes]]] = {kind: [] for kind in KINDS}
-    wanted = select(vector.c.kind, vector.c.id, vector.c.data).where(mine(vector, scope))
     if ids is None:
-        for row in connection.execute(wanted.order_by(vector.c.kind, vector.c.id)):
-            found[row.kind].append((row.id, row.data))
+        for kind, id_, data in connection.execute(_ALL, given(scope)).all():
+            found[kind].append((id_, data))
     else:
         for kind, some in ids.items():
-            for chunk in chunks(sorted(some)):
-                here = wanted.where(vector.c.kind == kind, vector.c.id.in_(chunk))
-                found[kind] += [(row.id, row.data) for row in connection.execute(here)]
+            if some:
+                here = {**given(scope, some), "kind": kind}
+                found[kind] = [(id_, data) for id_, data in connection.execute(_SOME, here).all()]
     return {kind: _stack(sorted(rows)) for kind, rows in found.items() if rows}
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from graphmem.errors import ExtractionError, InvalidInput
 from graphmem.extractors import batches
 from graphmem.extractors.batches import BATCH_TOKENS, Answer, PromptTooLong
+from graphmem.extractors.naming import model_name
 from graphmem.extractors.prompts import TEMPLATE, Prompt
 from graphmem.types import Extraction, Passage, Usage
 
@@ -37,7 +38,8 @@ class LLMExtractor:
     Args:
         llm: any LLM of LlamaIndex, for chat or for completion.
         template: a prompt of your own, see ``graphmem.extractors.prompts.Prompt``.
-        batch_tokens: passages above about so many tokens are read in several calls.
+        batch_tokens: passages above about so many tokens are read in several calls. A small local
+            model reads better with few messages a call, see ``OpenAIExtractor``.
 
     Raises:
         InvalidInput: ``llm`` is not an LLM of LlamaIndex, or a template lacks a placeholder.
@@ -64,7 +66,8 @@ class LLMExtractor:
     @property
     def name(self) -> str:
         """``llm/<class>/<model>/<prompt version>``, without the model where it has no name."""
-        parts = ("llm", self._llm.class_name(), self._llm.metadata.model_name, self._prompt.version)
+        model = model_name(self._llm.metadata.model_name)
+        parts = ("llm", self._llm.class_name(), model, self._prompt.version)
         return "/".join(part for part in parts if part and part != "unknown")
 
     @property

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from graphmem.errors import ExtractionError, InvalidInput
 from graphmem.extractors import batches
 from graphmem.extractors.batches import BATCH_TOKENS, Answer, PromptTooLong
+from graphmem.extractors.naming import model_name
 from graphmem.extractors.prompts import SCHEMA, TEMPLATE, Prompt
 from graphmem.types import Extraction, Passage, Usage
 
@@ -59,7 +60,10 @@ class OpenAIExtractor:
         api_key: the key; ``OPENAI_API_KEY`` if absent. A server named by ``base_url`` needs none.
         template: a prompt of your own, see ``graphmem.extractors.prompts.Prompt``.
         batch_tokens: passages above about so many tokens are read in several calls. The default
-            lies well above the flush of 3,000 tokens that the memory hands over at once.
+            lies well above the flush of 3,000 tokens that the memory hands over at once: few calls.
+            A small local model reads better with few messages a call: one of 1.5 billion parameters
+            found 16 % of the facts of five pages in one call, and 68 % in five (100 tokens).
+            Now and then it repeats itself, until ``max_output_tokens`` stops it.
         max_output_tokens: where the model is stopped (a small model may repeat itself for ever);
             what is complete by then is kept. ``None`` leaves it to the server.
         temperature: 0 for the likeliest reply; ``None`` leaves it to the server.
@@ -119,8 +123,8 @@ class OpenAIExtractor:
 
     @property
     def name(self) -> str:
-        """``openai/<model>/<prompt version>``."""
-        return f"openai/{self._model}/{self._prompt.version}"
+        """``openai/<model>/<prompt version>``; of a model's path, its last part."""
+        return f"openai/{model_name(self._model)}/{self._prompt.version}"
 
     @property
     def usage(self) -> Usage:

@@ -20,7 +20,7 @@ from graphmem.types import Passage, Triple
 
 __all__ = ["EXAMPLE", "SCHEMA", "SYSTEM", "TEMPLATE", "VERSION", "Prompt", "labels"]
 
-VERSION = "1"
+VERSION = "2"
 
 # Earlier messages serve to resolve "she" and "there": their beginnings do, and so many of them.
 CONTEXT_CHARS = 400
@@ -44,8 +44,7 @@ I, me and my are the message's "speaker".
 - valid_from, valid_to: null for most facts. Only if the message itself says when the fact begins \
 or ends to hold: YYYY, YYYY-MM or YYYY-MM-DD, with "yesterday" or "last May" counted back from the \
 message's "time". The time alone is no reason for a date.
-- speaker: null, or who claims it if the message quotes somebody else.
-When no message states a fact, reply {"triples": []}."""
+- speaker: null, or who claims it if the message quotes somebody else."""
 
 TEMPLATE = """\
 Write down the facts that the messages state about people, places and things.
@@ -57,8 +56,8 @@ sings" states that Eva sings, and that Eva is sister of the speaker.
 - One fact per item; "tea and jam" makes two. Keep every detail that a friend would remember: \
 names, family, pets, work, homes, health, habits, likes, plans, numbers, dates. Invent nothing.
 - An answer may need the question before it: "2019." after "Since when?" states a date.
-- Take nothing from questions, jokes, wishes, guesses, "if" and "maybe", greetings and thanks. A \
-message may state nothing.
+- Take nothing from questions, jokes, wishes, guesses, "if" and "maybe", greetings and \
+thanks: where there is nothing else, the list is empty.
 - Lines with "context" are earlier messages: read them to understand, take no fact from them.
 
 Example messages:
@@ -91,12 +90,21 @@ _EXAMPLE_LINES = (
         "time": "2031-06-10 10:03 Tuesday",
         "text": "She runs a forge in Bellweather, mum says. Maybe I'll visit!",
     },
+    {
+        "label": "x4",
+        "title": "Edric Vane",
+        "text": "Edric Vane was a miller and poet from Osk who founded Bellweather.",
+    },
 )
 EXAMPLE = (
     ("x1", Triple("Tindra", "moved out of", "Ostrelle", valid_from="2031-06-09")),
     ("x1", Triple("Ysolde Marn's boss", "likes", "Ostrelle", polarity=False)),
     ("x2", Triple("Corvin Ashgrove", "likes", "Ostrelle", polarity=False)),
     ("x3", Triple("Tindra", "runs", "forge in Bellweather", speaker="mum")),
+    ("x4", Triple("Edric Vane", "was", "miller")),
+    ("x4", Triple("Edric Vane", "was", "poet")),
+    ("x4", Triple("Edric Vane", "was from", "Osk")),
+    ("x4", Triple("Edric Vane", "founded", "Bellweather")),
 )
 """The few-shot example's triples with their labels, as a model should write them."""
 
@@ -159,7 +167,7 @@ class Prompt:
 
     @property
     def version(self) -> str:
-        """``"1"`` for graphmem's own template, ``"custom-…"`` by content for another."""
+        """``"2"`` for graphmem's own template, ``"custom-…"`` by content for another."""
         if self.template == TEMPLATE:
             return VERSION
         return f"custom-{content_id('t', self.template)[-8:]}"

@@ -78,6 +78,7 @@ def test_ablate_alone_switches_every_part_off(documents, tmp_path, capsys):
         (["--replay", "never.json"], "no such result file"),
         (["--replay", "never.json", "--ablate"], "leave out --ablate"),
         (["--replay", "never.json", "--lookups", "2"], "leave out --lookups"),
+        (["--replay", "never.json", "--records", "2"], "leave out --records"),
         (["--replay", "never.json", "--system", "bm25"], "leave out --system"),
         (["--replay", "never.json", "--tolerance", "200"], "from 0 to 1"),
         (["--sample", "2", "--lookups", "2"], "either lookups or sample"),
@@ -91,7 +92,7 @@ def test_a_mistake_is_one_clear_line(options, says, documents, capsys):
     assert shown.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("option", ["--depth", "--budget", "--lookups", "--sample"])
+@pytest.mark.parametrize("option", ["--depth", "--budget", "--lookups", "--sample", "--records"])
 def test_counts_are_at_least_one(option, documents, capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main(["bench", "recall", "--data", documents, option, "0"])
@@ -191,6 +192,9 @@ def test_a_served_model_reads_triples_and_facts(tmp_path, capsys):
         }
         assert server.calls >= 2  # one block a scope
         assert server.requests[0]["model"] == one["model"] == "tiny"
+        assert "max_tokens" not in server.requests[0]
+        assert cli.main([*command, "--max-output-tokens", "90"]) == 0
+        assert server.requests[-1]["max_tokens"] == 90
     triple = {"source": "m1", "subject": "Maja", "predicate": "moved to", "object": "Oslo"}
     with serving(completion(json.dumps({"triples": [triple]}))) as server:
         model = ["--base-url", server.base_url, "--model", "tiny"]
@@ -203,6 +207,22 @@ def test_a_served_model_reads_triples_and_facts(tmp_path, capsys):
         calls = server.calls
         assert cli.main(command) == 0
         assert server.calls == calls
+
+
+def test_a_served_model_reads_as_little_at_a_time_as_is_said(tmp_path, capsys):
+    chat, out = str(write_chat(tmp_path)), tmp_path / "out.json"
+    with serving(completion('{"triples": []}')) as server:
+        small = ["--data", chat, "--records", "3", "--cache", str(tmp_path), "--json", str(out)]
+        small += ["--base-url", server.base_url, "--model", "/home/maja/tiny.gguf"]
+        limits = ["--batch-tokens", "5", "--max-output-tokens", "900"]
+        assert cli.main(["bench", "extraction", "--extractor", "model", *small, *limits]) == 0
+        (one,) = results_of(out)
+        assert (one["passages"], server.calls) == (4, 4)
+        assert server.requests[0]["max_tokens"] == 900
+        assert server.requests[0]["model"] == "/home/maja/tiny.gguf"
+        assert cli.main(["bench", "recall", "--triples", "model", *small, *limits]) == 0
+        assert server.calls == 4  # the cache knows them
+    assert "maja" not in out.read_text()
 
 
 def test_a_served_llm_completes_and_streams():

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from bench_parts import bench
 from experiment_parts import CHAT, DOCUMENTS, unheard
 from graphmem import Extraction, GraphMemory, Triple
 from graphmem.errors import InvalidInput, NotFound
@@ -127,6 +128,19 @@ def test_documents_are_sampled_and_conversations_are_not(chat, documents):
     assert drawn[0] == drawn[1] != drawn[2]
 
 
+def test_what_is_read_of_a_smaller_set_is_what_a_memory_reads_of_it(tmp_path):
+    """One cache serves both commands: the second asks the model nothing."""
+    model = ScriptedExtractor(lambda passage: [(passage.speaker, "says", passage.text)])
+    options = {"records": 3, "model": model, "cache": tmp_path / "cache"}
+    (read,) = bench_extraction([CHAT], ["model"], console=quiet(), **options)
+    assert (read["passages"], len(model.batches)) == (4, 2)
+    (recalled,) = bench([CHAT], ["graphmem"], triples=["model"], **options)
+    assert recalled["records"] == 3
+    assert recalled["questions"] == 3
+    assert recalled["routes"]
+    assert len(model.batches) == 2
+
+
 def test_failures_are_counted(documents):
     model = ScriptedExtractor(
         lambda passage: Extraction(passage.id, error="refused") if "7" in passage.title else []
@@ -155,6 +169,7 @@ def test_wrong_use_is_told_before_anything_runs(documents, chat, tmp_path):
         ({"extractors": ["magic"]}, "magic"),
         ({"extractors": ["model"], "model": None}, "model="),
         ({"sample": -1}, "sample"),
+        ({"records": -1}, "records"),
         ({"data": [chat, bare]}, r"bare\.json records no triples"),
     ):
         given = {"data": [chat], "extractors": ["model"], "model": model, **options}

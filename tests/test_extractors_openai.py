@@ -70,6 +70,15 @@ def test_nothing_is_sent_before_the_first_call_nor_for_nothing(connect: Any) -> 
         assert server.calls == 0
 
 
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [("Qwen/Qwen3-4B", "Qwen/Qwen3-4B"), ("/opt/models/tiny.gguf", "tiny.gguf"), ("/", "/"),
+     ("C:\\models\\tiny.gguf", "tiny.gguf"), ("llama3.2:3b", "llama3.2:3b")],
+)  # fmt: skip
+def test_where_a_models_file_lies_is_no_part_of_its_name(model: str, name: str) -> None:
+    assert OpenAIExtractor(model, "http://127.0.0.1:9/v1").name == f"openai/{name}/{VERSION}"
+
+
 def test_the_name_tells_model_and_prompt(connect: Any) -> None:
     with serving(small_model) as server:
         assert connect(server).name == f"openai/small/{VERSION}"

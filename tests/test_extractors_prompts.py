@@ -126,6 +126,18 @@ def test_the_example_is_a_good_reply_and_is_known_as_the_example() -> None:
     assert not is_example(Triple("Ann", "lives in", "Oslo"))
 
 
+def test_the_example_shows_messages_and_a_document() -> None:
+    rendered = Prompt().render([said(1)])
+    lines = [json.loads(text) for text in rendered.splitlines() if text.startswith('{"label": "x')]
+    read = {label for label, _ in EXAMPLE}
+    assert {line["label"] for line in lines if "title" in line} <= read
+    assert {"speaker" in line for line in lines} == {True, False}
+
+
+def test_the_prompt_itself_is_short() -> None:
+    assert len(Prompt().render([])) / 4 < 1_000
+
+
 def test_the_schema_is_within_what_strict_output_allows() -> None:
     item = SCHEMA["properties"]["triples"]["items"]  # type: ignore[index]
     assert sorted(item["properties"]) == sorted(item["required"])

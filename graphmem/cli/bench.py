@@ -21,8 +21,8 @@ _MODEL = (
 )
 # What --replay takes from the result file, or has no use for.
 _LISTED = (
-    *("format", "lookups", "sample", "mix", "seeds", "system", "triples", "set", "sweep", "ablate"),
-    *("depth", "budget", "out", "plots", "json"),
+    *("format", "lookups", "sample", "records", "mix", "seeds", "system", "triples"),
+    *("set", "sweep", "ablate", "depth", "budget", "out", "plots", "json"),
 )
 
 
@@ -39,6 +39,7 @@ def add_bench(commands: Any) -> None:
     _add_recall(kinds)
     _add_extraction(kinds)
     _add_put(kinds)
+    _add_speed(kinds)
 
 
 def _recall(options: argparse.Namespace) -> int:
@@ -61,6 +62,7 @@ def _recall(options: argparse.Namespace) -> int:
             format=options.format,
             lookups=options.lookups,
             sample=options.sample,
+            records=options.records,
             mix=options.mix,
             depth=options.depth,
             budget=options.budget,
@@ -124,6 +126,7 @@ def _extraction(options: argparse.Namespace) -> int:
     bench_extraction(
         options.data,
         options.extractor,
+        records=options.records,
         sample=options.sample,
         seed=options.seed,
         model=model,
@@ -138,6 +141,21 @@ def _put(options: argparse.Namespace) -> int:
     from graphmem.experiments import bench_put
 
     bench_put(flushes=options.flushes, json_path=options.json, console=open_console())
+    return 0
+
+
+def _speed(options: argparse.Namespace) -> int:
+    from graphmem.experiments import bench_speed
+
+    bench_speed(
+        options.sizes,
+        seed=options.seed,
+        json_path=options.json,
+        plots=options.plots,
+        keep=options.keep,
+        quick=options.quick,
+        console=open_console(),
+    )
     return 0
 
 
@@ -156,6 +174,8 @@ def _add_recall(kinds: Any) -> None:
         "# other constants, and a system of one's own",
         "graphmem bench recall --data chat.json --set walk_half=0.3 'window=-1:0.5,0:1'",
         "graphmem bench recall --data chat.json --system graphmem my.module:MySystem",
+        "# what a model reads, on the first 60 messages of each conversation",
+        "graphmem bench recall --data chat.json --triples model rules --records 60 --base-url URL",
         "# does a committed result still hold?",
         "graphmem bench recall --replay results/report.json --data folder_of_data",
     )
@@ -178,6 +198,7 @@ def _add_recall(kinds: Any) -> None:
     asked.add_argument(
         "--sample", type=positive, default=0, metavar="N", help="ask N of each file's questions"
     )
+    _add_records(asked)
     asked.add_argument("--mix", action="store_true", help="put all files into one memory")
     asked.add_argument(
         "--seeds",
@@ -291,6 +312,7 @@ def _add_extraction(kinds: Any) -> None:
         metavar="NAME",
         help="rules (default), recorded, cooccurrence, model",
     )
+    _add_records(parser)
     parser.add_argument(
         "--sample",
         type=int,
@@ -316,6 +338,57 @@ def _add_put(kinds: Any) -> None:
     _add_json(parser)
 
 
+def _add_speed(kinds: Any) -> None:
+    parser = add_command(
+        kinds,
+        "speed",
+        _speed,
+        "measure what recall, writing and opening cost at each size of a store",
+        "graphmem bench speed --sizes 1000,10000 --json speed.json --plots",
+        "",
+        "# larger stores take a while to build: keep them for the next run",
+        "graphmem bench speed --sizes 1000,10000,100000 --keep stores --json speed.json",
+    )
+    parser.add_argument(
+        "--sizes",
+        type=_sizes,
+        default=[1_000, 10_000],
+        metavar="N,N",
+        help="passages of each generated store, at least 100 (1000,10000)",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is stored (0)")
+    _add_json(parser)
+    parser.add_argument(
+        "--plots",
+        action="store_true",
+        help="draw cost against size beside the figures, as PNG (extra: explore)",
+    )
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="FOLDER",
+        help="keep the stores as they were built here; delete it after a change in how they are "
+        "written",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="measure all a few times only, to see that it works"
+    )
+
+
+def _sizes(text: str) -> list[int]:
+    """Numbers of passages.
+
+    Raises:
+        ArgumentTypeError: they are something else.
+    """
+    try:
+        return [positive(size) for size in text.split(",")]
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(
+            f"must be whole numbers with commas between, such as 1000,10000, not {text!r}"
+        ) from None
+
+
 def _add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data",
@@ -325,6 +398,17 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help='JSON, gzipped or not: {"passages": [{"id", "text"}, …], "queries": [{"id", "text", '
         '"gold": [passage ids]}, …]}, or a set as its authors publish it',
+    )
+
+
+def _add_records(parser: Any) -> None:
+    parser.add_argument(
+        "--records",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="of each file only N documents and the first N messages of each conversation, and the "
+        "questions that they answer",
     )
 
 

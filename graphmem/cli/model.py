@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
+from graphmem.cli.parsing import positive
 from graphmem.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -30,6 +31,12 @@ def add_model(parser: argparse.ArgumentParser, title: str, about: str) -> Any:
         metavar="NAME",
         help=f"model to use (default: the server's first, or {_OPENAI_MODEL} of OpenAI)",
     )
+    limits = {
+        "--batch-tokens": "read about N tokens of messages a call (5000); for a small model 100",
+        "--max-output-tokens": "stop a reply at N tokens; a small model may repeat itself",
+    }
+    for option, what in limits.items():
+        group.add_argument(option, type=positive, metavar="N", help=what)
     return group
 
 
@@ -41,7 +48,9 @@ def extractor_of(options: argparse.Namespace) -> Extractor | None:
     from graphmem.extractors.openai import OpenAIExtractor
 
     model, base_url = named
-    return OpenAIExtractor(model, base_url=base_url)
+    given = {name: getattr(options, name) for name in ("batch_tokens", "max_output_tokens")}
+    limits = {name: value for name, value in given.items() if value is not None}
+    return OpenAIExtractor(model, base_url, **limits)
 
 
 def llm_of(options: argparse.Namespace) -> LLM | None:
@@ -52,7 +61,8 @@ def llm_of(options: argparse.Namespace) -> LLM | None:
     from graphmem.experiments.systems.served import ServedLLM
 
     model, base_url = named
-    return ServedLLM(model=model, base_url=base_url)
+    limit = options.max_output_tokens
+    return ServedLLM(model=model, base_url=base_url, max_output_tokens=limit)
 
 
 def _named(options: argparse.Namespace) -> tuple[str, str | None] | None:

@@ -1,11 +1,12 @@
 """Experiments: measure what a memory recalls on sets of questions, and how fast it writes.
 
-``bench_recall``, ``bench_replay``, ``bench_extraction`` and ``bench_put`` are what the command
-``graphmem bench`` runs.
+``bench_recall``, ``bench_replay``, ``bench_extraction``, ``bench_put`` and ``bench_speed`` are what
+the command ``graphmem bench`` runs.
 
-``formats`` read files as a ``dataset``; ``lookups`` and ``mixing`` make others of it. ``systems``
-take it in, some with ``triples`` from one source or another and with ``variants`` of recall.
-``measuring`` asks them; ``metrics`` judge what they rank; ``rows`` keep it, ``report`` shows it.
+``formats`` read files as a ``dataset``; ``lookups``, ``mixing`` and ``shrinking`` make others of
+it. ``systems`` take it in, some with ``triples`` from one source or another and with ``variants``
+of recall. ``measuring`` asks them; ``metrics`` judge what they rank; ``rows`` keep it, ``report``
+shows it.
 """
 
 from graphmem.experiments.dataset import DataSet, Question, Record
@@ -17,6 +18,7 @@ from graphmem.experiments.replay import bench_replay
 from graphmem.experiments.report import Results, Table
 from graphmem.experiments.run import bench_recall
 from graphmem.experiments.samples import SAMPLES, load_sample
+from graphmem.experiments.speed import bench_speed
 from graphmem.experiments.systems import SYSTEMS, Answer, Parts, System
 from graphmem.experiments.triples import SOURCES, recorded
 from graphmem.experiments.variants import PARTS, Variant, variants_of
@@ -42,6 +44,7 @@ __all__ = [
     "bench_put",
     "bench_recall",
     "bench_replay",
+    "bench_speed",
     "load_dataset",
     "load_sample",
     "recorded",

@@ -33,6 +33,7 @@ from graphmem.experiments.provenance import machine
 from graphmem.experiments.reading import Meter, passage_ids, read
 from graphmem.experiments.report import Table, quiet_in_notebooks
 from graphmem.experiments.report.wording import data_name
+from graphmem.experiments.shrinking import shrunk
 from graphmem.experiments.triples import source
 from graphmem.progress import progress_bar
 from graphmem.types import Extraction, Extractor, Scope, Triple
@@ -65,6 +66,7 @@ def bench_extraction(
     data: Sequence[str | Path | DataSet],
     extractors: Sequence[str] = ("rules",),
     *,
+    records: int = 0,
     sample: int = 200,
     seed: int = 0,
     model: Extractor | None = None,
@@ -79,6 +81,8 @@ def bench_extraction(
     Args:
         data: files in any format that ``load_dataset`` knows, or data sets, with recorded triples.
         extractors: names out of ``triples.SOURCES``; ``recorded`` shows what a perfect one gets.
+        records: make each set smaller first: the first so many messages of each conversation and so
+            many documents, as in ``bench_recall``. 0: everything.
         sample: how many documents of a set are read, drawn by ``seed``; conversations are read
             whole, for their messages need each other. 0: everything.
         seed: for the sample.
@@ -100,20 +104,21 @@ def bench_extraction(
     """
     must_take_file(json_path)
     must_take_folder(cache)
-    if sample < 0:
-        raise InvalidInput(f"sample must be 0 (everything) or more documents, not {sample}")
+    for what, number in (("records", records), ("sample", sample)):
+        if number < 0:
+            raise InvalidInput(f"{what} must be 0 (everything) or more, not {number}")
     sources = {name: source(name, model=model, cache=cache) for name in extractors}
     read = [one if isinstance(one, DataSet) else load_dataset(one) for one in data]
-    sets = [_sampled(one, sample, seed) for one in read]
+    smaller = [shrunk(one, records) if records else one for one in read]
+    sets = [_sampled(one, sample, seed) for one in smaller]
     results = Readings(
         {"data": one.name, "extractor": name, **_measure(one, sources[name](one), name)}
         for one in sets
         for name in sources
     )
     if json_path is not None:
-        write_json(
-            json_path, {"results": results, "sample": sample, "seed": seed, "machine": machine()}
-        )
+        drawn = {"records": records, "sample": sample, "seed": seed}
+        write_json(json_path, {"results": results, **drawn, "machine": machine()})
     (console or quiet_in_notebooks()).print(_table(results))
     return results
 

@@ -14,6 +14,7 @@ from graphmem.experiments.formats import load_dataset
 from graphmem.experiments.formats.fields import Fields, labels_of
 from graphmem.experiments.lookups import lookups as asked_back
 from graphmem.experiments.mixing import mixed
+from graphmem.experiments.shrinking import shrunk
 
 __all__ = ["Origin", "Prepared", "prepare"]
 
@@ -27,12 +28,14 @@ class Origin:
         format: the files' format; None: told by their content.
         lookups: how many look-ups are asked in place of its questions; 0: the questions are.
         sample: how many of its questions are drawn; 0: all.
+        records: what is left of its files, as ``shrunk`` counts it; 0: everything.
     """
 
     files: tuple[str, ...]
     format: str | None = None
     lookups: int = 0
     sample: int = 0
+    records: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ def prepare(
     format: str | None = None,
     lookups: int = 0,
     sample: int = 0,
+    records: int = 0,
     mix: bool = False,
 ) -> list[Prepared]:
     """The data sets that a run asks, in order; of files, and of sets that are there already.
@@ -68,6 +72,8 @@ def prepare(
     """
     if min(lookups, sample) < 0 or (lookups and sample):
         raise InvalidInput("pass either lookups or sample, each at least 1")
+    if records < 0:
+        raise InvalidInput(f"records must be 0 (everything) or more, not {records}")
     read = [
         _sound(one) if isinstance(one, DataSet) else load_dataset(one, format)
         for one in _distinct(data)
@@ -75,6 +81,8 @@ def prepare(
     files: list[tuple[str, ...]] = [(one.name,) for one in read]
     if len(set(files)) < len(files):
         raise InvalidInput("two data sets have one name, by which results are told: rename one")
+    if records:
+        read = [_shrunk(one, records) for one in read]
     if mix:
         read, files = [mixed(*read)], [tuple(one.name for one in read)]
     if lookups:
@@ -84,7 +92,7 @@ def prepare(
     for one in read:
         _must_ask(one)
     return [
-        Prepared(one, Origin(names, format, lookups, sample), _digest(one))
+        Prepared(one, Origin(names, format, lookups, sample, records), _digest(one))
         for one, names in zip(read, files, strict=True)
     ]
 
@@ -115,6 +123,16 @@ def _must_ask(data: DataSet) -> None:
     raise InvalidInput(
         f"{data.name} cannot be asked: {why}" + (f"; left out: {without}" if without else "")
     )
+
+
+def _shrunk(data: DataSet, records: int) -> DataSet:
+    _must_ask(data)
+    smaller = shrunk(data, records)
+    if not smaller.asked:
+        raise InvalidInput(
+            f"{data.name}: {records} records answer none of its questions: keep more records"
+        )
+    return smaller
 
 
 def _distinct(data: Sequence[str | Path | DataSet]) -> Iterable[Path | DataSet]:

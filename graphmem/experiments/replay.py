@@ -107,7 +107,8 @@ def bench_replay(
     sets: dict[Origin, Prepared] = {}
     setups: list[Setup] = []
     for one in committed:
-        origin = Origin(tuple(one["files"]), one["format"], one["lookups"], one["sample"])
+        counts = (one[name] for name in ("lookups", "sample", "records"))
+        origin = Origin(tuple(one["files"]), one["format"], *counts)
         if origin not in sets:
             sets[origin] = _prepared(origin, data)
         setups.append(_setup(measurer, sets[origin], one))
@@ -184,8 +185,8 @@ def _constant(value: Any) -> Any:
 # What a row must tell so that it can be measured again, and how each is read.
 _NEEDED: Mapping[str, Callable[[Any], Any]] = {
     **{"data": text, "questions": whole},
-    **{"files": texts, "lookups": whole, "sample": whole, "content": text},
-    **{"system": text, "triples": wording, "seed": _order},
+    **{"files": texts, "lookups": whole, "sample": whole, "records": whole},
+    **{"content": text, "system": text, "triples": wording, "seed": _order},
     **{"variant": wording, "changes": _changes, "part": wording, "base": wording},
     **{"depth": whole, "budget": whole, "embedder": text, "model": wording},
 }
@@ -218,6 +219,7 @@ def _prepared(origin: Origin, data: Sequence[str | Path]) -> Prepared:
         format=origin.format,
         lookups=origin.lookups,
         sample=origin.sample,
+        records=origin.records,
         mix=len(origin.files) > 1,
     )
     return made

@@ -43,6 +43,7 @@ def bench_recall(
     format: str | None = None,
     lookups: int = 0,
     sample: int = 0,
+    records: int = 0,
     mix: bool = False,
     depth: int = DEPTH,
     budget: int = BUDGET,
@@ -67,6 +68,8 @@ def bench_recall(
         format: the files' format; told by their content where omitted.
         lookups: ask that many recorded facts back in other words, in place of the questions.
         sample: draw that many questions from each set, with all records of their scopes.
+        records: make each set smaller: the first so many messages of each conversation, so many
+            documents, and the questions that they answer; see ``shrunk``. 0: everything.
         mix: put the records of all files into one memory.
         depth: how many records to ask for, at least 10.
         budget: tokens for ``within_budget``, and for what ``in_context`` holds.
@@ -97,7 +100,7 @@ def bench_recall(
     must_take_folder(cache)
     if plots:
         must_be_drawable(out)
-    sets = prepare(data, format=format, lookups=lookups, sample=sample, mix=mix)
+    sets = prepare(data, format=format, lookups=lookups, sample=sample, records=records, mix=mix)
     named = [name_of(system) for system in systems]
     measurer = Measurer(embed_model, cache=cache, model=model, llm=llm)
     setups = [

@@ -7,7 +7,7 @@ and dashes say the same once more.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["by_k", "by_time", "draw", "must_be_drawable", "parts"]
+__all__ = ["by_k", "by_size", "by_time", "draw", "must_be_drawable", "parts", "save"]
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -71,9 +71,14 @@ def draw(out: Path, rows: Sequence[Row]) -> list[Path]:
     files = []
     for name, figure in pictures.items():
         files.append(out / f"{name}.png")
-        with replacing(files[-1]) as file:
-            figure.savefig(file, format="png", dpi=_DPI)
+        save(files[-1], figure)
     return files
+
+
+def save(path: Path, figure: Figure) -> None:
+    """Write a picture as a PNG file."""
+    with replacing(path) as file:
+        figure.savefig(file, format="png", dpi=_DPI)
 
 
 def by_k(rows: Sequence[Row]) -> Figure:
@@ -104,6 +109,40 @@ def parts(rows: Sequence[Row]) -> dict[str, Figure]:
     """
     found = [entry for entry in entries(rows) if entry.outcomes]
     return {config: _parts(config, compared) for config, compared in _ablations(found).items()}
+
+
+def by_size(lines: Mapping[str, Sequence[tuple[int, float]]]) -> Figure:
+    """Milliseconds against passages of a memory, both on logarithmic axes.
+
+    Args:
+        lines: (passages, milliseconds) of each thing that costs time; eight at most.
+
+    Raises:
+        MissingDependency: matplotlib is not installed.
+    """
+    figure, (panel,) = _panels(["cost against size"])
+    handles: dict[str, Any] = {}
+    for (name, points), colour, marker, dashes in zip(
+        lines.items(), _COLOURS, _MARKERS, _DASHES, strict=False
+    ):
+        (handles[name],) = panel.plot(
+            [passages for passages, _ in points],
+            [max(spent, _LEAST_MS) for _, spent in points],
+            color=colour,
+            marker=marker,
+            linestyle=dashes,
+            markersize=5,
+            linewidth=1.8,
+        )
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    for axis in (panel.xaxis, panel.yaxis):
+        axis.set_major_formatter(lambda value, place: f"{value:,g}")
+    panel.minorticks_off()
+    figure.supxlabel("passages", fontsize=10)
+    figure.supylabel("ms, median", fontsize=10)
+    _legend(figure, handles, 2)
+    return figure
 
 
 def _whole(rows: Sequence[Row]) -> list[Entry]:

@@ -21,9 +21,11 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.llms import CustomLLM
 
+from graphmem.extractors.naming import model_name
+
 __all__ = ["ServedLLM"]
 
-_SECONDS = 300.0
+_SECONDS = 600.0
 
 
 class ServedLLM(CustomLLM):
@@ -32,23 +34,27 @@ class ServedLLM(CustomLLM):
     Attributes:
         model: the model's name.
         base_url: the server; None is OpenAI.
+        max_output_tokens: where a reply is stopped; None leaves it to the server.
     """
 
     model: str
     base_url: str | None = None
+    max_output_tokens: int | None = None
     _client: Any = PrivateAttr(default=None)
 
     @property
     def metadata(self) -> LLMMetadata:
         """The model's name; it chats."""
-        return LLMMetadata(model_name=self.model, is_chat_model=True)
+        return LLMMetadata(model_name=model_name(self.model), is_chat_model=True)
 
     def chat(self, messages: Sequence[ChatMessage], **options: Any) -> ChatResponse:
         """The model's reply."""
+        limit = {} if self.max_output_tokens is None else {"max_tokens": self.max_output_tokens}
         completion = self._connected().chat.completions.create(
             model=self.model,
             messages=[{"role": one.role.value, "content": one.content or ""} for one in messages],
             temperature=0,
+            **limit,
         )
         reply = ChatMessage(
             role=MessageRole.ASSISTANT, content=completion.choices[0].message.content or ""

@@ -1,18 +1,17 @@
 """``GraphMemory``: the engine without a framework. It wires the stages together and holds no rules.
 
 ``remember`` admits messages (``passages``), stores them durably (``store``) and wakes the
-``worker``; the worker extracts and embeds; ``recall`` brings the scope's ``index`` up to date from
-the store's log and ranks (``recall``).
+``worker``; the worker extracts and embeds; ``recall`` has the scope's index brought up to date from
+the store's log (``indexes``) and ranks (``recall``).
 """
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timezone
+from functools import partial
 from numbers import Real
 from pathlib import Path
 from types import TracebackType
@@ -25,9 +24,9 @@ from graphmem import embedding, passages
 from graphmem.errors import InvalidInput, MissingDependency
 from graphmem.faults import Faults
 from graphmem.identity import clean_text
-from graphmem.index import Index
+from graphmem.indexes import Indexes
 from graphmem.progress import progress_bar
-from graphmem.recall import question_text, recall
+from graphmem.recall import Rows, question_text, recall
 from graphmem.settings import RecallSettings
 from graphmem.store import Store
 from graphmem.types import (
@@ -54,8 +53,6 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_SCOPE", "GraphMemory"]
 
 DEFAULT_SCOPE = "default"
-# Indexes of this many scopes stay in memory; the least recently recalled one is rebuilt on demand.
-MAX_OPEN_SCOPES = 64
 MAX_TOP_K = 1000
 
 
@@ -99,9 +96,15 @@ class GraphMemory:
         self._store = store
         self._embedder = embedder
         self._extractor = extractor
-        self._worker = Worker(store, embedder, extractor, self.faults, threads=workers)
-        self._indexes: OrderedDict[Scope, _OpenIndex] = OrderedDict()
-        self._indexes_lock = threading.Lock()
+        self._indexes = Indexes(store, self.settings, self.faults)
+        self._worker = Worker(
+            store,
+            embedder,
+            extractor,
+            self.faults,
+            threads=workers,
+            on_commit=self._indexes.notify,
+        )
         self._is_closed = False
         # Work that an earlier process left on disk goes on now.
         self._worker.notify()
@@ -213,6 +216,7 @@ class GraphMemory:
         if not admitted:
             return Receipt(owner, dropped=tuple(dropped))
         receipt = self._store.put(owner, admitted, session=session, now=_now())
+        self._indexes.wrote(owner)
         if receipt.stored:
             self._worker.notify()
         return replace(receipt, dropped=(*dropped, *receipt.dropped))
@@ -254,6 +258,10 @@ class GraphMemory:
             reason=_text("reason", reason) or "",
             now=_now(),
         )
+        self._indexes.wrote(receipt.scope)
+        if not self._indexes.forgotten(receipt.scope):
+            held = "the vectors leave the index's folder when its files can be removed"
+            receipt = replace(receipt, deferred=(*receipt.deferred, held))
         self.faults.forget_last()
         self._worker.notify()
         return receipt
@@ -279,11 +287,15 @@ class GraphMemory:
         if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, Real)):
             raise InvalidInput(f"timeout must be seconds or None, not {timeout!r:.80}")
         if callable(progress):
-            return self._worker.drain(timeout, progress)
-        if not progress:
-            return self._worker.drain(timeout)
-        with progress_bar("reading") as advance:
-            return self._worker.drain(timeout, advance)
+            left = self._worker.drain(timeout, progress)
+        elif not progress:
+            left = self._worker.drain(timeout)
+        else:
+            with progress_bar("reading") as advance:
+                left = self._worker.drain(timeout, advance)
+        if not left:
+            self._indexes.settle()
+        return left
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -319,24 +331,23 @@ class GraphMemory:
         query = clean_text(query)
         session = _text("session", session)
         clock = [time.perf_counter()]
-        opened = self._open_index(owner)
-        with opened.lock:
-            self._bring_up_to_date(owner, opened.index)
-            asked = question_text(opened.index, query)
+        index = self._indexes.current(owner)
+        with index.lock:
+            asked = question_text(index, query)
         clock.append(time.perf_counter())
         # Not under the lock: the embedder may be a server far away.
         vector = self._query_vector(asked)
         clock.append(time.perf_counter())
-        with opened.lock:
-            found = recall(
-                opened.index,
-                query,
-                vector,
-                scope=owner,
-                top_k=top_k,
-                settings=self.settings,
-                session=session,
-            )
+        found = recall(
+            index,
+            query,
+            vector,
+            partial(self._rows, owner),
+            scope=owner,
+            top_k=top_k,
+            settings=self.settings,
+            session=session,
+        )
         clock.append(time.perf_counter())
         update, embed, total = ((clock[n] - clock[m]) * 1e3 for n, m in ((1, 0), (2, 1), (3, 0)))
         timings = {"update": update, "embed": embed, **found.timings, "total": total}
@@ -393,6 +404,7 @@ class GraphMemory:
             return
         self._is_closed = True
         self._worker.stop()
+        self._indexes.close()
         self._store.close()
 
     def __enter__(self) -> GraphMemory:
@@ -416,9 +428,10 @@ class GraphMemory:
             raise InvalidInput("this memory is closed; open it again with GraphMemory.open(uri)")
         return self.scope if scope is None else Scope.of(scope)
 
-    def _bring_up_to_date(self, scope: Scope, index: Index) -> None:
-        if self._store.seq(scope) != index.seq:
-            index.update(self._store.changes(scope, after=index.seq or None))
+    def _rows(
+        self, scope: Scope, passages: Sequence[str], facts: Sequence[str], entities: Sequence[str]
+    ) -> Rows:
+        return Rows(*self._store.by_id(scope, passages=passages, facts=facts, entities=entities))
 
     def _query_vector(self, query: str) -> NDArray[np.float32] | None:
         """The question's vector, or None where there is none to be had: words still work."""
@@ -433,22 +446,6 @@ class GraphMemory:
         vector: NDArray[np.float32] = rows[0]
         self._store.check_model(name, len(vector))
         return vector
-
-    def _open_index(self, scope: Scope) -> _OpenIndex:
-        with self._indexes_lock:
-            found = self._indexes.pop(scope, None) or _OpenIndex(self.settings)
-            self._indexes[scope] = found
-            while len(self._indexes) > MAX_OPEN_SCOPES:
-                self._indexes.popitem(last=False)
-            return found
-
-
-class _OpenIndex:
-    """A scope's index and the lock under which it is brought up to date and read."""
-
-    def __init__(self, settings: RecallSettings) -> None:
-        self.lock = threading.Lock()
-        self.index = Index(settings)
 
 
 def check_target(

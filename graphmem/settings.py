@@ -15,11 +15,11 @@ _SHARES = frozenset(
     hub_share bm25_b least_covered synonym_cosine later_alike seed_near
     """.split()
 )
-_COUNTS = frozenset({"steps", "longest_name"})
+_COUNTS = frozenset({"longest_name", "look_k", "weigh_k", "settle_k"})
 # Divided by, or the weight of an edge.
 _POSITIVE = frozenset({"bm25_k1", "date_scale", "walk_half", "about_weight", "synonym_cosine"})
 # A walk that never ends does not end.
-_MOST = {"damping": 0.99, "steps": 1000}
+_MOST = {"damping": 0.99}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class RecallSettings:
     """The constants of indexing and recall, tuned on documents and chats together.
 
     They lie on plateaus: a tenth up or down moves no data set by more than a question or two. The
-    first seven shape the index and hold from when it is made; the others may differ by recall.
+    first six shape the index and hold from when it is made; the others may differ by recall.
 
     Raises:
         InvalidInput: a constant that is no number, below 0, or no share where one is meant.
@@ -40,7 +40,6 @@ class RecallSettings:
         about_weight: weight of the mention edge to an entity that the passage is about; others
             weigh 1.
         synonym_cosine: entities at least this similar are joined by an edge of that weight.
-        synonyms_kept: an entity keeps this many synonym edges at most, the nearest.
         longest_name: words of the longest name that is looked for in texts.
         common_name: a name in more passages than this links none: it would link all.
         bm25_k1: how soon a repeated word stops counting; higher is later.
@@ -59,6 +58,9 @@ class RecallSettings:
         topic_weight: in h, for a document about something that the question names, times how
             telling the name is.
         least_covered: facts from a smaller share of the passages than this are no graph to rely on.
+        look_all: in a memory or session of at most so many passages all are looked at.
+        look_k: of a larger one so many by vectors and by words each, and their neighbours.
+        weigh_k: passages whose facts are looked at: the best without them, and of the walk.
         fact_prior: the passage's h in a fact's score, beside its cosine.
         seed_k, seed_most, seed_near: number of seed facts: the ``seed_k`` best, and up to
             ``seed_most`` of those that fit ``seed_near`` times as well as the best. More bring in
@@ -69,11 +71,14 @@ class RecallSettings:
             ``passage_weight * h ** passage_power`` for the ``passage_k`` best. The power is also
             the least that the walk leaves a passage: z is at least ``h ** passage_power``.
         damping: probability of going on in PageRank; 0.5 stays near the seeds.
-        steps: power steps of PageRank.
+        settle_k: the walk is refined until its best passages are certain, so many, or as many as
+            are asked for.
+        most_work: or until so many edges were read.
         walk_half: y at which the walk's score z = (1 + half) y / (y + half) is halfway up: the
             lower, the more alike the best passages are to each other.
         first_hops: passages that the bridge starts from.
         bridge_weight: the bridge beside z.
+        bridge_k: linked pairs that the bridge looks at closely, the most promising.
         about_bonus: link bonus where one passage is about what the other names.
         own_weight: beside z, or h where nothing walks, for the sense of a message alone, as a share
             of the highest: of neighbours in one window the one that says it itself comes first.
@@ -93,7 +98,6 @@ class RecallSettings:
     )
     about_weight: float = 5.0
     synonym_cosine: float = 0.8
-    synonyms_kept: int = 100
     longest_name: int = 8
     common_name: int = 100
     bm25_k1: float = 1.2
@@ -109,6 +113,9 @@ class RecallSettings:
     time_weight: float = 0.1
     topic_weight: float = 0.25
     least_covered: float = 0.15
+    look_all: int = 1000
+    look_k: int = 100
+    weigh_k: int = 200
     fact_prior: float = 1.5
     seed_k: int = 3
     seed_most: int = 8
@@ -118,11 +125,13 @@ class RecallSettings:
     passage_power: float = 6.0
     passage_k: int = 100
     damping: float = 0.5
-    steps: int = 10
+    settle_k: int = 5
+    most_work: int = 30_000
     walk_half: float = 0.2
     first_hops: int = 10
     bridge_weight: float = 0.5
     about_bonus: float = 0.5
+    bridge_k: int = 100
     own_weight: float = 0.2
     later_among: int = 10
     later_alike: float = 0.7

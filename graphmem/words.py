@@ -8,16 +8,15 @@ between words as single characters and pairs.
 from __future__ import annotations
 
 import re
-import sys
 import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 
 import snowballstemmer
 
 from graphmem.identity import normal_form
+from graphmem.memo import Memo
 
 __all__ = ["STOP_WORDS", "is_question", "terms", "words"]
 
@@ -68,11 +67,13 @@ def words(text: str) -> tuple[str, ...]:
     """
     found: list[str] = []
     for token in _TOKEN.findall(normal_form(text)):
-        if _IS_UNSPACED.match(token):
+        if token.isascii():
+            found.append(token.removesuffix("'s"))
+        elif _IS_UNSPACED.match(token):
             found.extend(token)
         else:
             found.append(token.removesuffix("'s"))
-    return tuple(map(sys.intern, found))
+    return tuple(found)
 
 
 def is_question(text: str) -> bool:
@@ -82,6 +83,8 @@ def is_question(text: str) -> bool:
 
 def terms(text_words: Sequence[str]) -> Counter[str]:
     """How often each term occurs in a text's words, stop words left out."""
+    if all(map(str.isascii, text_words)):
+        return Counter([_folded[word] for word in text_words if word not in STOP_WORDS])
     counts: Counter[str] = Counter()
     previous = ""
     for word in text_words:
@@ -93,7 +96,7 @@ def terms(text_words: Sequence[str]) -> Counter[str]:
                 counts[previous + word] += 1
             previous = word
         else:
-            counts[_fold(word)] += 1
+            counts[_folded[word]] += 1
             previous = ""
     return counts
 
@@ -102,15 +105,18 @@ _stemmer = snowballstemmer.stemmer("english")
 _stemmer_lock = threading.Lock()  # the stemmer keeps the word it works on in itself
 
 
-@lru_cache(maxsize=1 << 17)
 def _fold(word: str) -> str:
     """A word without Latin accents, stemmed where it is plain letters; codes stay whole."""
     if not word.isascii():
         word = _without_accents(word)
     if not _IS_PLAIN.fullmatch(word):
-        return sys.intern(word)
+        return word
     with _stemmer_lock:
-        return sys.intern(_stemmer.stemWord(word))
+        stem: str = _stemmer.stemWord(word)
+        return stem
+
+
+_folded: Memo[str] = Memo(_fold, 1 << 17)
 
 
 def _without_accents(word: str) -> str:

@@ -52,6 +52,7 @@ class Worker:
             pending for a memory that has one.
         faults: where failures are recorded.
         threads: how many extractions run at a time. Embedding has one thread of its own.
+        on_commit: called after results are in the store.
     """
 
     def __init__(
@@ -62,11 +63,13 @@ class Worker:
         faults: Faults,
         *,
         threads: int = 2,
+        on_commit: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._embedder = embedder
         self._extractor = extractor
         self._faults = faults
+        self._on_commit = on_commit
         self._owner = new_owner()
         self._slots: dict[tuple[Work, int], threading.Thread] = {}
         self._sizes: dict[Work, int] = {"embed": 1, "extract": threads if extractor else 0}
@@ -217,6 +220,7 @@ class Worker:
                 return False
             is_done = self._extract(claim) if work == "extract" else self._embed(claim)
             self._count(work, is_done)
+            self._on_commit()
         except Exception as error:  # the store
             if not self._stopping:
                 self._faults.record("storage", error, "queued work waits")

@@ -28,6 +28,7 @@ FOUNDATION = {"graphmem.errors", "graphmem.identity", "graphmem.types"}
 
 # From the inner to the outer: each may import those before it, and nothing else may import it.
 SURFACE = [
+    "graphmem.indexes",
     "graphmem.worker",
     "graphmem.memory",
     "graphmem.block",
@@ -37,10 +38,18 @@ SURFACE = [
     "graphmem.__main__",
 ]
 
+# Arrays and nothing else: what they hold means nothing to them.
+ARRAYS = {
+    f"graphmem.index.{name}"
+    for name in ("columns", "composite", "container", "keys", "lists", "relations", "workspace")
+}
+# The walk goes over any graph, the reference beside it as well.
+WALKS = {f"graphmem.recall.{name}" for name in ("exact", "push", "region")}
+
 # Which modules may import a library while running; a folder stands for all in it.
 ENGINES = {
-    "faiss": ["graphmem.index.dense"],
-    "igraph": ["graphmem.recall.pagerank"],
+    "faiss": ["graphmem.index.search"],
+    "igraph": ["graphmem.recall.exact"],
     # The demo plays the host, and makes the host's own chat database.
     "sqlalchemy": ["graphmem.store", "graphmem.demo"],
     "onnxruntime": ["graphmem.minilm"],
@@ -163,6 +172,7 @@ def test_only_the_surface_imports_the_surface():
     [
         ("graphmem.recall", "graphmem.store"),
         ("graphmem.index", "graphmem.store"),
+        ("graphmem.index", "graphmem.recall"),
         ("graphmem.store", "graphmem.index"),
         ("graphmem.store", "graphmem.recall"),
         ("graphmem.store", "graphmem.extractors"),
@@ -180,6 +190,23 @@ def test_neighbours_do_not_know_each_other(inner, outer):
             reached.add(name)
             queue.append(name)
     assert not [name for name in sorted(reached) if _within(name, outer)]
+
+
+@pytest.mark.parametrize(
+    ("group", "known"),
+    [(ARRAYS, FOUNDATION - {"graphmem.types"}), (WALKS, {*ARRAYS, "graphmem.errors"})],
+    ids=["arrays", "walks"],
+)
+def test_what_is_general_knows_nothing_in_particular(group, known):
+    assert group <= set(_sources())
+    strange = {(module, name) for module in group for name in _ours(module) - group - known}
+    assert strange == set()
+
+
+def test_recall_does_without_the_reference():
+    users = {module for module in _sources() if "graphmem.recall.exact" in _ours(module)}
+    assert users
+    assert all(_within(user, "graphmem.experiments") for user in users)
 
 
 @pytest.mark.parametrize("library", ENGINES)

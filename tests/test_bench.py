@@ -362,7 +362,7 @@ def test_a_fingerprint_tells_every_field(chat, name):
 @pytest.mark.parametrize(
     ("name", "counts"),
     [
-        ("recall/pagerank.py", True),
+        ("recall/push.py", True),
         ("store/__init__.py", True),
         ("settings.py", True),
         ("experiments/metrics.py", True),

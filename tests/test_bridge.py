@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.recall.bridge import bridge
+from graphmem.recall.bridge import Links, bridge, links
+from graphmem.recall.question import ask
+from graphmem.recall.sight import look
+from graphmem.settings import RecallSettings
 from graphmem.testing import HashEmbedder
 from graphmem.words import terms, words
-from worlds import Said, World
+from worlds import Memory, Said, World, facts_of
 
 SAID = [
     Said("film", "Salt Road was made by Iva Kos", [("Salt Road", "made by", "Iva Kos")]),
@@ -16,68 +21,164 @@ SAID = [
     Said("town", "Motovun has a school and a bakery", [("Motovun", "has", "bakery")]),
     Said("choir", "Iva Kos sang", [("Iva Kos", "sang", "songs")], title="Iva Kos"),
     Said("rain", "it rained where little will grow"),
+    Said("road", "the Salt Road is long", [("the Salt Road", "is", "long")], session="s"),
+    Said("bread", "a bakery sells bread", [("bakery", "sells", "bread")], session="s"),
 ]
+TOPICS = {
+    "film": {"Salt Road", "Iva Kos"},
+    "kos": {"Iva Kos", "Motovun"},
+    "town": {"Motovun", "bakery"},
+    "choir": {"Iva Kos"},
+    "road": {"the Salt Road", "long"},
+    "bread": {"bakery", "bread"},
+}
 EMBEDDER = HashEmbedder()
-MEMORY = World(SAID, EMBEDDER).index().snapshot()
-PLACE = {passage.id: place for place, passage in enumerate(MEMORY.passages)}
+SETTINGS = RecallSettings(window=((-1, 0.5), (0, 1.0), (1, 0.25)))
+WORLD = World(SAID, EMBEDDER)
+MEMORY = Memory(SETTINGS)
+MEMORY.update(WORLD.changes())
+PLACE = {one.id: place for place, one in enumerate(SAID)}
 SIZE = len(PLACE)
+QUESTIONS = (
+    "Where did the maker of Salt Road grow up?",
+    "a school in Motovun",
+    "Iva Kos",
+    "bread of the long Salt Road",
+    "of the",
+)
 
 
-def evidence(question):
-    coverage = MEMORY.postings.cover(terms(words(question)), k1=1.2, b=0.75)
-    return coverage, MEMORY.meanings.scores(EMBEDDER.embed_query(question))
+def found_by(question, first_hops, scores, bonus, settings=SETTINGS):
+    """(linked pairs, the bridge) with every passage in sight."""
+    asked = ask(MEMORY, question, EMBEDDER.embed_query(question))
+    seen = look(MEMORY, asked, np.arange(SIZE), settings)
+    linked = links(MEMORY, np.array(first_hops, dtype=np.int64), bonus)
+    return linked, bridge(MEMORY, asked, seen, linked, scores[linked.hops], settings)
 
 
-def by_hand(first_hops, scores, coverage, cosines, bonus):
-    """The formula, pair by pair."""
+# --- the formula, pair by pair ------------------------------------------------------------------
+
+
+def named_by():
+    """By passage the names in its facts and its text."""
+    names = {end for fact in facts_of(SAID) for end in (fact.subject, fact.object)}
+    found = []
+    for one in SAID:
+        text = f" {' '.join(words(one.passage(0).full_text))} "
+        in_text = {name for name in names if f" {' '.join(words(name))} " in text}
+        found.append(in_text | {end for triple in one.triples for end in triple[::2]})
+    return found
+
+
+NAMED = named_by()
+NAMES = sorted(set().union(*NAMED))
+
+
+def rarity(name):
+    return np.log((SIZE + 1) / sum(name in some for some in NAMED)) / np.log(SIZE + 2)
+
+
+def alike():
+    """By pair of names how strongly they are joined: 1 to itself, the cosine to a synonym."""
+    vectors = dict(zip(NAMES, EMBEDDER.embed(NAMES), strict=True))
+    cosine = {(a, b): float(vectors[a] @ vectors[b]) for a in NAMES for b in NAMES}
+    return {(a, b): 1.0 if a == b else c for (a, b), c in cosine.items() if a == b or c >= 0.8}
+
+
+ALIKE = alike()
+
+
+def windows():
+    """Unit vectors of the passages with their neighbours, and the terms of these."""
+    vectors = EMBEDDER.embed([one.passage(0).full_text for one in SAID])
+    documents = [set(terms(words(one.passage(0).full_text))) for one in SAID]
+    for one, own in zip(SAID, documents, strict=True):
+        own |= {term for triple in one.triples for term in terms(words("\n".join(triple)))}
+    rows, texts = [], []
+    for place, one in enumerate(SAID):
+        seen = [(0, 1.0)]
+        if one.session:
+            seen += [(o, w) for o, w in SETTINGS.window if o and place + o in (5, 6)]
+        row = sum(weight * vectors[place + offset] for offset, weight in seen)
+        rows.append(row / np.linalg.norm(row))
+        texts.append(set().union(*(documents[place + offset] for offset, _ in seen)))
+    return np.array(rows), texts, documents
+
+
+def by_hand(question, first_hops, scores, bonus):
     best = np.zeros(SIZE)
-    rows = MEMORY.meanings.rows(np.arange(SIZE))
-    near = {}
-    for e in range(len(MEMORY.entities)):
-        near[e] = {e: 1.0}
-        span = slice(MEMORY.synonyms.starts[e], MEMORY.synonyms.starts[e + 1])
-        cosine = MEMORY.synonym_cosines[span].tolist()
-        near[e] |= dict(zip(MEMORY.synonyms[e].tolist(), cosine, strict=True))
+    rows, texts, documents = windows()
+    cosines = rows @ EMBEDDER.embed_query(question)
+    idf = {}
+    for term in terms(words(question)):
+        held = sum(term in one for one in documents)
+        idf[term] = np.log1p((SIZE - held + 0.5) / (held + 0.5))
     for p in first_hops:
-        named_p, about_p = set(MEMORY.names[p].tolist()), set(MEMORY.about[p].tolist())
         for r in range(SIZE):
-            named_r, about_r = set(MEMORY.names[r].tolist()), set(MEMORY.about[r].tolist())
-            links = [
-                near[e][o] * min(MEMORY.rarity[e], MEMORY.rarity[o])
-                for e in named_p
-                for o in named_r
-                if o in near[e]
+            joined = [
+                ALIKE[one, other] * min(rarity(one), rarity(other))
+                for one in NAMED[p]
+                for other in NAMED[r]
+                if (one, other) in ALIKE
             ]
-            if r == p or max(links, default=0) <= 0:
+            if r == p or max(joined, default=0) <= 0:
                 continue
-            link = max(links) + bonus * bool(about_p & named_r or about_r & named_p)
-            adds = coverage.present[:, r] & ~coverage.present[:, p]
-            missing = coverage.idf @ adds / coverage.idf.sum() if coverage.idf.sum() else 0.0
+            about_p, about_r = (TOPICS.get(SAID[place].id, set()) for place in (p, r))
+            link = max(joined) + bonus * bool(about_p & NAMED[r] or about_r & NAMED[p])
+            adds = sum(value for term, value in idf.items() if term in texts[r] - texts[p])
+            missing = adds / sum(idf.values()) if idf else 0.0
             missing += max(0.0, cosines[r] - cosines[p] * float(rows[p] @ rows[r]))
             best[r] = max(best[r], scores[p] * link * missing)
     return best
 
 
-@given(
-    st.sampled_from(
-        ["Where did the maker of Salt Road grow up?", "a school in Motovun", "Iva Kos", "of the"]
-    ),
-    st.lists(st.floats(0, 1), min_size=SIZE, max_size=SIZE),
-    st.lists(st.integers(0, SIZE - 1), unique=True),
-    st.floats(0, 1),
-)
-def test_bridge_is_the_formula(question, scores, first_hops, bonus):
-    hops, values = np.array(first_hops, dtype=np.int64), np.array(scores)
-    coverage, cosines = evidence(question)
-    found = bridge(MEMORY, hops, values, coverage, cosines, about_bonus=bonus)
-    assert found == pytest.approx(by_hand(first_hops, values, coverage, cosines, bonus), abs=1e-6)
+SCORES = st.lists(st.floats(0, 1), min_size=SIZE, max_size=SIZE).map(np.array)
+HOPS = st.lists(st.integers(0, SIZE - 1), unique=True)
+
+
+def test_the_world_has_synonyms_and_neighbours():
+    assert len(ALIKE) > len(NAMES)
+    assert {"the Salt Road", "Salt Road"} <= NAMED[PLACE["road"]]
+
+
+@given(st.sampled_from(QUESTIONS), SCORES, HOPS, st.floats(0, 1))
+def test_bridge_is_the_formula(question, scores, hops, bonus):
+    _, found = found_by(question, hops, scores, bonus)
+    assert found == pytest.approx(by_hand(question, hops, scores, bonus), abs=1e-3)
+
+
+@given(st.sampled_from(QUESTIONS), SCORES, HOPS, st.integers(0, 8))
+def test_of_many_pairs_the_most_promising_are_looked_at(question, scores, hops, count):
+    linked, every = found_by(question, hops, scores, 0.5)
+    _, some = found_by(question, hops, scores, 0.5, replace(SETTINGS, bridge_k=count))
+    assert (some <= every).all()
+    assert np.count_nonzero(some) <= count
+    if count >= len(linked.hops):
+        assert some.tolist() == every.tolist()
+
+
+@given(HOPS, st.floats(0, 1))
+def test_pairs_are_linked_once_by_hop_then_passage(hops, bonus):
+    linked = links(MEMORY, np.array(hops, dtype=np.int64), bonus)
+    pairs = list(zip(linked.hops.tolist(), linked.passages.tolist(), strict=True))
+    assert pairs == sorted(set(pairs), key=lambda pair: (hops.index(pair[0]), pair[1]))
+    assert all(hop != passage for hop, passage in pairs)
+    assert (linked.strengths > 0).all()
 
 
 def test_it_leads_to_what_the_first_passage_leaves_open():
-    coverage, cosines = evidence("Where did the maker of Salt Road grow up?")
-    hops = np.array([PLACE["film"]])
-    found = bridge(MEMORY, hops, np.ones(SIZE), coverage, cosines, about_bonus=0.5)
+    linked, found = found_by(QUESTIONS[0], [PLACE["film"]], np.ones(SIZE), 0.5)
     assert found.argmax() == PLACE["kos"]
     assert found[PLACE["film"]] == 0
     assert found[PLACE["rain"]] == 0, "it answers the rest, but shares no name"
-    assert coverage.present[:, PLACE["rain"]].any()
+    question = ask(MEMORY, QUESTIONS[0], None)
+    seen = look(MEMORY, question, np.arange(SIZE), SETTINGS)
+    assert seen.present[:, PLACE["rain"]].any()
+    assert PLACE["road"] in linked.passages
+
+
+def test_nothing_is_linked_to_nothing():
+    linked, found = found_by("Iva Kos", [], np.ones(SIZE), 0.5)
+    assert isinstance(linked, Links)
+    assert len(linked.hops) == 0
+    assert found.tolist() == [0.0] * SIZE

@@ -5,135 +5,138 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.errors import InvalidInput
-from graphmem.index.graph import Edges, KnowledgeGraph
-from graphmem.recall.pagerank import exact, power
+from graphmem.index.graph import Graph, entity_vertices, passage_vertices
+from graphmem.recall.exact import Exact
+from graphmem.recall.push import push
 
-
-def graph_of(size, *edges):
-    """A graph of ``size`` vertices, the last of them a passage where there are any."""
-    array = np.array(edges, dtype=float).reshape(-1, 3)
-    passages = min(1, size)
-    ends = array[:, :2].astype(np.int64)
-    return KnowledgeGraph.of(size - passages, passages, Edges(ends[:, 0], ends[:, 1], array[:, 2]))
-
-
-def at(size, *vertices):
-    reset = np.zeros(size)
-    reset[list(vertices)] = 1
-    return reset
-
-
-def by_hand(graph, reset, damping, steps=200):
-    """Power iteration on a dense matrix, written out."""
-    weights = graph.adjacency.toarray()
-    start = reset / reset.sum()
-    rank = start.copy()
-    for _ in range(steps):
-        flow = np.zeros(len(graph))
-        for vertex in range(len(graph)):
-            total = weights[vertex].sum()
-            flow += rank[vertex] * (weights[vertex] / total if total else start)
-        rank = damping * flow + (1 - damping) * start
-    return rank
-
-
-CYCLE = [(0, 1, 1), (1, 2, 1), (2, 3, 1), (3, 0, 1)]
-
-
-@pytest.mark.parametrize("rank", [power, exact])
-def test_a_cycle_asked_evenly_is_even(rank):
-    assert rank(graph_of(4, *CYCLE), np.ones(4)) == pytest.approx(np.full(4, 0.25), abs=1e-9)
-
-
-@pytest.mark.parametrize("rank", [power, exact])
-def test_a_star_seeded_at_its_hub(rank):
-    star = graph_of(4, (0, 1, 1), (0, 2, 1), (0, 3, 1))
-    found = rank(star, at(4, 0), steps=60)
-    # x0 = d (x1 + x2 + x3) + 1 - d and xi = d x0 / 3, so x0 = (1 - d) / (1 - d²) = 2 / 3.
-    assert found == pytest.approx(np.array([2 / 3, 1 / 9, 1 / 9, 1 / 9]), abs=1e-9)
-
-
-@pytest.mark.parametrize("rank", [power, exact])
-def test_nothing_leaks_into_another_component(rank):
-    found = rank(graph_of(5, (0, 1, 1), (2, 3, 1)), at(5, 0))
-    assert found[:2].sum() == pytest.approx(1)
-    assert not found[2:].any()
-
-
-@pytest.mark.parametrize("rank", [power, exact])
-def test_a_seed_without_edges_keeps_its_rank(rank):
-    assert rank(graph_of(3, (1, 2, 1)), at(3, 0)) == pytest.approx(np.array([1.0, 0, 0]))
-    assert rank(graph_of(1), np.ones(1)) == pytest.approx(np.ones(1))
-
-
-@pytest.mark.parametrize("rank", [power, exact])
-@pytest.mark.parametrize("size", [0, 3])
-def test_no_seeds_or_no_vertices_give_zeros(rank, size):
-    assert rank(graph_of(size), np.zeros(size)).tolist() == [0.0] * size
-
-
-@pytest.mark.parametrize("rank", [power, exact])
-@pytest.mark.parametrize(
-    "reset",
-    [np.ones(3), np.array([1, -1, 0, 0.0]), np.array([np.nan, 1, 0, 0]), np.full(4, np.inf)],
+SIZE = 10
+VERTEX = st.integers(0, SIZE - 1)
+EDGE = st.tuples(VERTEX, VERTEX, st.integers(1, 5))
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.lists(EDGE, max_size=4)),
+        st.tuples(st.just("take"), st.lists(st.integers(0, 99), max_size=3)),
+        st.tuples(st.just("turn"), st.sets(VERTEX, max_size=3)),
+        st.just(("fold",)),
+    ),
+    max_size=15,
 )
-def test_a_reset_that_is_no_distribution_is_refused(rank, reset):
-    with pytest.raises(InvalidInput):
-        rank(graph_of(4, *CYCLE), reset)
 
 
-@pytest.mark.parametrize("rank", [power, exact])
-@pytest.mark.parametrize("damping", [-0.1, 1.0, float("nan")])
-def test_damping_out_of_range_is_refused(rank, damping):
-    with pytest.raises(InvalidInput, match="damping"):
-        rank(graph_of(4, *CYCLE), np.ones(4), damping=damping)
+def ints(values):
+    return np.array(sorted(values), dtype=np.int64)
 
 
-def test_no_steps_are_refused():
-    with pytest.raises(InvalidInput, match="step"):
-        power(graph_of(4, *CYCLE), np.ones(4), steps=0)
+class Model:
+    """A graph, and its edges in a dictionary."""
+
+    def __init__(self):
+        self.graph = Graph()
+        self.graph.reserve(SIZE // 2, SIZE // 2)
+        self.edges: dict[frozenset[int], float] = {}
+        self.hubs: set[int] = set()
+
+    def add(self, edges, sign=1):
+        one, other, weights = np.array(edges, dtype=float).reshape(-1, 3).T
+        self.graph.add(one.astype(np.int64), other.astype(np.int64), sign * weights)
+        for a, b, weight in edges:
+            if a != b:
+                key = frozenset((a, b))
+                self.edges[key] = self.edges.get(key, 0) + sign * weight
+        self.edges = {key: weight for key, weight in self.edges.items() if weight}
+
+    def take(self, numbers):
+        """Take whole edges away."""
+        here = sorted((*sorted(key), weight) for key, weight in self.edges.items())
+        self.add(sorted({here[number % len(here)] for number in numbers if here}), sign=-1)
+
+    def turn(self, hubs):
+        self.hubs = hubs
+        self.graph.turn(ints(hubs))
+
+    def fold(self):
+        self.graph.fold()
+
+    def near(self, vertex, edges=None):
+        found = {}
+        for key, weight in (self.edges if edges is None else edges).items():
+            if vertex in key:
+                (other,) = key - {vertex}
+                found[other] = weight
+        return found
 
 
-@pytest.mark.parametrize("edge", [(0, 9, 1), (-1, 0, 1), (0, 1, 0), (0, 1, -1), (0, 1, np.nan)])
-def test_edges_that_are_none_are_refused(edge):
-    with pytest.raises(InvalidInput):
-        graph_of(4, edge)
+def rows(gathered):
+    places, near, weights = (part.tolist() for part in gathered)
+    found = [{} for _ in range(SIZE)]
+    for place, other, weight in zip(places, near, weights, strict=True):
+        assert other not in found[place]
+        found[place][other] = weight
+    return found
 
 
-EDGES = st.lists(
-    st.tuples(st.integers(0, 7), st.integers(0, 7), st.floats(0.1, 9)), min_size=1, max_size=20
-)
-RESET = st.lists(st.floats(0, 5), min_size=8, max_size=8).filter(lambda values: sum(values) > 0.01)
+@given(STEPS)
+def test_any_history_leaves_the_edges_that_are_there(steps):
+    model = Model()
+    for name, *arguments in steps:
+        getattr(model, name)(*arguments)
+    every, graph = np.arange(SIZE), model.graph
+    expected = [model.near(vertex) for vertex in range(SIZE)]
+    shown = {key: weight for key, weight in model.edges.items() if not key & model.hubs}
+    assert rows(graph.weights(every)) == expected
+    steps = [model.near(vertex, shown) for vertex in range(SIZE)]
+    assert rows(graph.steps(every)) == steps
+    edges = zip(*(part.tolist() for part in graph.every_edge()), strict=True)
+    assert {frozenset(ends): weight for *ends, weight in edges} == shown
+    # Nobody comes to a hub to ask how strong it is.
+    here = np.setdiff1d(every, ints(model.hubs))
+    assert graph.strengths(here).tolist() == [sum(steps[vertex].values()) for vertex in here]
+    assert graph.hubs.tolist() == sorted(model.hubs)
+    assert graph.is_hub(every).tolist() == [vertex in model.hubs for vertex in range(SIZE)]
 
 
-@given(EDGES, RESET, st.sampled_from([0.0, 0.5, 0.85]))
-def test_power_exact_and_by_hand_agree(edges, reset, damping):
-    graph, start = graph_of(8, *edges), np.array(reset)
-    expected = by_hand(graph, start, damping)
-    assert power(graph, start, damping=damping, steps=200) == pytest.approx(expected, abs=1e-8)
-    assert exact(graph, start, damping=damping) == pytest.approx(expected, abs=1e-6)
+def test_the_heaviest_passage_is_known_at_any_time():
+    model = Model()
+    assert model.graph.heaviest_passage == 0
+    model.add([(1, 0, 2), (3, 0, 3), (3, 2, 4), (2, 4, 9)])
+    assert model.graph.heaviest_passage == 7
+    model.turn({2})
+    assert model.graph.heaviest_passage == 3
+    model.turn(set())
+    model.add([(3, 2, 4)], sign=-1)
+    assert model.graph.heaviest_passage == 3
+    model.add([(3, 0, 3)], sign=-1)
+    assert model.graph.heaviest_passage == 2
 
 
-@given(EDGES, RESET)
-def test_ten_steps_are_near_enough(edges, reset):
-    graph, start = graph_of(8, *edges), np.array(reset)
-    found = power(graph, start)
-    assert found.sum() == pytest.approx(1)
-    assert np.abs(found - exact(graph, start)).sum() <= 2 * 0.5**10 + 1e-6
+def test_entities_and_passages_have_vertices_of_their_own():
+    positions = np.arange(4)
+    entities, passages = entity_vertices(positions), passage_vertices(positions)
+    assert entities.tolist() == [0, 2, 4, 6]
+    assert passages.tolist() == [1, 3, 5, 7]
+    graph = Graph()
+    assert len(graph) == 0
+    graph.reserve(2, 4)
+    assert len(graph) > max(entities[1], passages[3])
+    graph.reserve(4, 4)
+    assert len(graph) > entities[3]
 
 
-@given(EDGES, RESET, st.permutations(range(8)))
-def test_relabelling_changes_no_rank(edges, reset, order):
-    start = np.array(reset)
-    found = power(graph_of(8, *edges), start)
-    moved = [(order[a], order[b], weight) for a, b, weight in edges]
-    there = np.zeros(8)
-    there[list(order)] = start
-    assert power(graph_of(8, *moved), there)[list(order)] == pytest.approx(found, abs=1e-9)
-
-
-def test_parallel_edges_add_up_and_loops_are_left_out():
-    one = graph_of(3, (0, 1, 2), (1, 2, 1), (2, 2, 5))
-    two = graph_of(3, (0, 1, 1), (1, 0, 1), (1, 2, 1))
-    assert one.adjacency.toarray().tolist() == two.adjacency.toarray().tolist()
+@pytest.mark.parametrize("hubs", [[], [0], [2, 4]])
+def test_a_walk_goes_over_what_the_graph_shows(hubs):
+    rng = np.random.default_rng(3)
+    model = Model()
+    model.add([(*rng.choice(SIZE, 2, replace=False).tolist(), 1 + n % 3) for n in range(18)])
+    model.turn(set(hubs))
+    graph, start = model.graph, np.array([6, 1])
+    found = push(
+        graph.steps, SIZE, start, np.array([3.0, 1.0]), settle=SIZE, strengths=graph.strengths
+    )
+    ranks = np.zeros(SIZE)
+    ranks[found.vertices] = found.values
+    shown = [(*sorted(key), weight) for key, weight in model.edges.items() if not key & model.hubs]
+    heads, tails, weights = np.array(sorted(shown), dtype=float).T
+    oracle = Exact(SIZE, heads.astype(np.int64), tails.astype(np.int64), weights)
+    reset = np.zeros(SIZE)
+    reset[start] = [3.0, 1.0]
+    assert ranks == pytest.approx(oracle.rank(reset), abs=1e-3)

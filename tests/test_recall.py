@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 
 from builders import NOON
 from graphmem.errors import InvalidInput
-from graphmem.index import Index
 from graphmem.recall import question_text, recall
-from graphmem.recall.clock import Clock
 from graphmem.recall.prior import weigh
+from graphmem.recall.question import ask as ask_index
+from graphmem.recall.sight import look
 from graphmem.settings import RecallSettings
 from graphmem.testing import HashEmbedder
 from graphmem.types import Changes
 from worlds import OWNER, Said, World, ask, ids
+from worlds import Memory as Index
 
 # Two hops: the film's director, then where she grew up. The second passage shares no word with the
 # question, and others do.
@@ -76,10 +77,11 @@ def test_seeds_are_shares_of_the_reset_heaviest_first():
 
 def prior_of(said: list[Said], asked: str, settings: RecallSettings) -> dict[str, float]:
     """h of each passage by id."""
-    memory = World(said).index().snapshot()
-    found = weigh(memory, asked, HashEmbedder().embed_query(asked), settings, Clock())
-    ids_ = [passage.id for passage in memory.passages]
-    return dict(zip(ids_, found.scores.tolist(), strict=True))
+    memory = World(said).index()
+    question = ask_index(memory, asked, HashEmbedder().embed_query(asked))
+    seen = look(memory, question, np.arange(len(said)), settings)
+    found = weigh(memory, question, seen, settings, len(said))
+    return dict(zip(memory.passages.ids.texts(found.passages), found.scores.tolist(), strict=True))
 
 
 def test_a_document_about_what_the_question_names_answers_better_by_itself():
@@ -303,8 +305,9 @@ def test_fewer_than_one_is_refused(top_k):
     "vector", [np.ones(3), np.ones((1, 64)), np.full(64, np.nan), np.full(64, np.inf)]
 )
 def test_a_vector_that_does_not_fit_is_refused(vector):
+    index = World(FILMS).index()
     with pytest.raises(InvalidInput, match="vector"):
-        recall(World(FILMS).index(), QUESTION, vector.astype(np.float32), scope=OWNER)
+        recall(index, QUESTION, vector.astype(np.float32), index.read, scope=OWNER)
 
 
 def test_a_memory_that_forgets_a_passage_answers_as_one_that_never_knew_it():

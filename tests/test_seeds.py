@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.recall.prior import scaled
-from graphmem.recall.seeds import fact_scores, reset, seed_facts, withheld
-from worlds import Said, World, entity_id
+from graphmem.recall.prior import Prior, scaled
+from graphmem.recall.seeds import Reset, Seeds, fact_scores, find_seeds, seed_facts, withheld
+from graphmem.recall.sight import Sight
+from graphmem.settings import RecallSettings
+from worlds import Said, World, entity_id, facts_of
 
 SAID = [
     Said("p0", "Maja lives in Oslo", [("Maja", "lives in", "Oslo"), ("Maja", "has", "Rex")]),
@@ -15,16 +19,23 @@ SAID = [
     Said("p2", "Oslo is cold", [("Oslo", "is", "cold")], status="candidate"),
     Said("p3", "Zoe saw rain", [("Zoe", "saw", "rain")], speaker="Zoe", session="s"),
 ]
-MEMORY = World(SAID).index().snapshot()
-FACT = {fact.text: place for place, fact in enumerate(MEMORY.facts)}
-PASSAGE = {passage.id: place for place, passage in enumerate(MEMORY.passages)}
-OPTIONS = {"name_weight": 0.3, "passage_weight": 0.2, "passage_power": 2.0, "passages": 2}
-SCORES = st.lists(st.floats(0, 1), min_size=len(FACT), max_size=len(FACT)).map(np.array)
-PRIOR = st.lists(st.floats(0, 1), min_size=len(PASSAGE), max_size=len(PASSAGE)).map(np.array)
+MEMORY = World(SAID).index()
+FACTS = facts_of(SAID)
+ENTITIES = sorted({end for fact in FACTS for end in (fact.subject, fact.object)})
+FACT = {fact.text: int(MEMORY.facts.ids.get(fact.id)) for fact in FACTS}
+SIZE = len(SAID)
+SETTINGS = RecallSettings(
+    fact_prior=0.0, seed_most=0, passage_weight=0.2, passage_power=2.0, passage_k=2
+)
+SHARE = st.floats(0, 1)
+SCORES = st.lists(SHARE, min_size=len(FACT), max_size=len(FACT)).map(np.array)
+PRIOR = st.lists(SHARE, min_size=SIZE, max_size=SIZE).map(np.array)
+NOTHING = np.zeros(0)
+NOBODY = np.zeros(0, dtype=np.int64)
 
 
 def entity(name):
-    return MEMORY.entity_place[entity_id(name)]
+    return int(MEMORY.entities.ids.get(entity_id(name)))
 
 
 def scores_of(**by_text):
@@ -32,6 +43,35 @@ def scores_of(**by_text):
     for text, score in by_text.items():
         scores[FACT[text.replace("_", " ")]] = score
     return scores
+
+
+def prior_of(cosines, scores):
+    """What a question might find: a cosine for each fact, h for each passage."""
+    best = np.zeros(len(FACT))
+    for fact in FACTS:
+        stating = [place for place, one in enumerate(SAID) if one.id in fact.passages]
+        best[FACT[fact.text]] = max(scores[place] for place in stating)
+    zeros = np.zeros(SIZE)
+    seen = Sight(np.arange(SIZE), np.zeros((0, SIZE), dtype=np.bool_), zeros, zeros, zeros, scores)
+    return Prior(seen, scores, zeros, np.arange(len(FACT)), cosines, best, 1.0, 1.0)
+
+
+def named(*names):
+    return np.array(sorted(entity(name) for name in names), dtype=np.int64)
+
+
+def shares(start):
+    """(by fact, by name) of each entity in a reset, by name, and the share of each passage."""
+    names = {entity(name): name for name in ENTITIES}
+    found = {
+        names[one]: (by_fact, by_name)
+        for one, by_fact, by_name in zip(
+            start.entities.tolist(), start.by_fact.tolist(), start.by_name.tolist(), strict=True
+        )
+    }
+    passages = np.zeros(SIZE)
+    passages[start.passages] = start.by_passage
+    return found, passages
 
 
 @pytest.mark.parametrize(
@@ -44,56 +84,118 @@ def test_scaled(values, expected):
 
 def test_a_fact_counts_by_its_passage_too():
     cosines = scores_of(Maja_lives_in_Oslo=0.5, Zoe_saw_rain=0.5)
-    prior = np.zeros(len(PASSAGE))
-    prior[PASSAGE["p0"]] = 1.0
-    found = fact_scores(MEMORY, cosines, prior, 1.5)
+    found = fact_scores(prior_of(cosines, np.array([1.0, 0, 0, 0])), 1.5)
     assert found[FACT["Maja lives in Oslo"]] == 1.0
     assert found[FACT["Zoe saw rain"]] == pytest.approx(1 / 2.5)
 
 
-@given(SCORES, st.integers(0, 6), st.integers(0, 6), st.floats(0, 1))
-def test_seed_facts_are_the_best_live_ones_and_those_nearly_as_good(scores, seed_k, most, near):
-    found = seed_facts(MEMORY, scores, seed_k, most=most, near=near).tolist()
-    live = [f for f in range(len(FACT)) if MEMORY.is_live[f] and scores[f] > 0]
-    best = sorted(live, key=lambda f: (-scores[f], f))
-    nearly = [f for f in best if scores[f] >= near * scores[best[0]]]
+@given(
+    st.lists(SHARE | st.sampled_from([0.0, 0.5]), max_size=8),
+    st.integers(0, 6),
+    st.integers(0, 6),
+    st.floats(0, 1),
+    st.randoms(use_true_random=False),
+)
+def test_seed_facts_are_the_best_and_those_nearly_as_good(values, seed_k, most, near, rng):
+    ranks = list(range(len(values)))
+    rng.shuffle(ranks)
+    scores = np.array(values)
+    found = seed_facts(scores, np.array(ranks), seed_k, most=most, near=near).tolist()
+    best = sorted(
+        (f for f in range(len(values)) if values[f] > 0), key=lambda f: (-values[f], ranks[f])
+    )
+    nearly = [f for f in best if values[f] >= near * values[best[0]]]
     assert found == best[: max(seed_k, min(most, len(nearly)))]
+
+
+@given(SCORES, PRIOR)
+def test_only_live_facts_seed(cosines, scores):
+    found = find_seeds(MEMORY, prior_of(cosines, scores), NOBODY, replace(SETTINGS, seed_k=9))
+    assert FACT["Oslo is cold"] not in found.facts
+    live = [f for text, f in FACT.items() if text != "Oslo is cold" and scaled(cosines)[f] > 0]
+    assert sorted(found.facts.tolist()) == sorted(live)
+    assert found.score(np.arange(len(FACT))) == pytest.approx(scaled(cosines))
+
+
+def test_what_was_not_looked_at_fits_nothing():
+    seeds = find_seeds(
+        MEMORY, prior_of(scores_of(Zoe_saw_rain=1.0), np.ones(SIZE)), NOBODY, SETTINGS
+    )
+    few = replace(seeds, known=seeds.known[[1, 3]], scores=np.array([0.5, 0.25]))
+    assert few.score(np.array([0, 1, 3, 4, 1])).tolist() == [0, 0.5, 0.25, 0, 0.5]
+    none = replace(seeds, known=NOBODY, scores=NOTHING)
+    assert none.score(np.array([0, 1])).tolist() == [0, 0]
 
 
 def test_only_facts_that_fit_as_well_as_the_last_seed_count_as_withheld():
     scores = scores_of(Maja_lives_in_Oslo=1.0, Oslo_is_in_Norway=0.5, Oslo_is_cold=0.7)
-    assert withheld(MEMORY, scores, seed_facts(MEMORY, scores, 2)) == {"candidate": 1}
-    assert withheld(MEMORY, scores, seed_facts(MEMORY, scores, 1)) == {}
+    start = Reset(NOBODY, NOTHING, NOTHING, NOBODY, NOTHING)
+    best, other = FACT["Maja lives in Oslo"], FACT["Oslo is in Norway"]
+    seeds = Seeds(np.array([best, other]), np.arange(len(FACT)), scores, NOBODY, start)
+    assert withheld(MEMORY, seeds) == {"candidate": 1}
+    assert withheld(MEMORY, replace(seeds, facts=np.array([best]))) == {}
+
+
+MENTIONS = {"Maja": 1, "Oslo": 3, "Rex": 1, "Norway": 1, "cold": 1, "Zoe": 1, "rain": 1}
+
+
+@given(SCORES, PRIOR, st.sets(st.sampled_from(["Maja", "Norway", "cold", "Oslo", "Zoe"])))
+def test_the_reset_is_the_formula(cosines, scores, names):
+    found = find_seeds(MEMORY, prior_of(cosines, scores), named(*names), SETTINGS)
+    fits = dict(zip(FACT, found.score(np.array(list(FACT.values()))).tolist(), strict=True))
+    seeding = [fact for fact in FACTS if FACT[fact.text] in found.facts]
+    by_fact, by_name = {}, {}
+    for name in set(ENTITIES) - {"Zoe"}:
+        near = [fits[one.text] for one in seeding if name in (one.subject, one.object)]
+        if near:
+            by_fact[name] = np.mean(near) / MENTIONS[name]
+        if name in names:
+            by_name[name] = 0.3 / MENTIONS[name]
+    best = sorted(range(SIZE), key=lambda place: (-scores[place], SAID[place].id))[:2]
+    by_passage = np.zeros(SIZE)
+    if by_fact or by_name:
+        by_passage[best] = 0.2 * scores[best] ** 2
+    total = sum(by_fact.values()) + sum(by_name.values()) + by_passage.sum()
+    entities, passages = shares(found.reset)
+    assert set(entities) == by_fact.keys() | by_name.keys()
+    for name, (fact_share, name_share) in entities.items():
+        assert fact_share == pytest.approx(by_fact.get(name, 0.0) / total)
+        assert name_share == pytest.approx(by_name.get(name, 0.0) / total)
+    assert passages == pytest.approx(by_passage / total if total else by_passage)
 
 
 @given(SCORES, PRIOR, st.sets(st.sampled_from(["Maja", "Norway", "cold"])))
-def test_the_reset_is_a_distribution_or_empty(scores, prior, names):
-    named = np.array(sorted(entity(name) for name in names), dtype=np.int64)
-    seeds = seed_facts(MEMORY, scores, 3)
-    found = reset(MEMORY, seeds, scores, named, prior, **OPTIONS)
-    assert (found.weights >= 0).all()
-    assert found.weights.sum() == pytest.approx(1 if len(seeds) or names else 0)
-    shares = found.by_fact + found.by_name
-    assert found.weights[: len(MEMORY.entities)] == pytest.approx(shares)
+def test_the_reset_is_a_distribution_or_empty(cosines, scores, names):
+    found = find_seeds(MEMORY, prior_of(cosines, scores), named(*names), SETTINGS)
+    weights, vertices = found.reset.weights, found.reset.vertices
+    assert (weights >= 0).all()
+    # A hub alone is nothing to start from.
+    starts = names or set(found.facts.tolist()) - {FACT["Zoe saw rain"]} or len(found.facts)
+    assert weights.sum() == pytest.approx(1 if starts else 0)
+    assert len(set(vertices.tolist())) == len(vertices) == len(weights)
+    assert vertices.max(initial=0) < len(MEMORY.graph)
+
+
+def test_what_weighs_nothing_starts_no_walk():
+    silent = replace(SETTINGS, name_weight=0.0, seed_k=0)
+    prior = prior_of(scores_of(Maja_has_Rex=1.0), np.ones(SIZE))
+    assert len(find_seeds(MEMORY, prior, named("Maja"), silent).reset.vertices) == 0
+    by_fact = find_seeds(MEMORY, prior, named("Norway"), replace(silent, seed_k=1))
+    assert set(shares(by_fact.reset)[0]) == {"Maja", "Rex"}
 
 
 def test_what_many_passages_mention_tells_little():
     scores = scores_of(Maja_lives_in_Oslo=1.0)
-    seeds = seed_facts(MEMORY, scores, 1)
-    nobody = np.zeros(0, dtype=np.int64)
-    found = reset(MEMORY, seeds, scores, nobody, np.zeros(len(PASSAGE)), **OPTIONS)
-    assert found.by_fact[entity("Maja")] == pytest.approx(3 * found.by_fact[entity("Oslo")])
+    found = find_seeds(MEMORY, prior_of(scores, np.zeros(SIZE)), NOBODY, SETTINGS)
+    entities, _ = shares(found.reset)
+    assert entities["Maja"][0] == pytest.approx(3 * entities["Oslo"][0])
 
 
 def test_only_the_best_passages_share_and_hubs_never():
-    prior = np.zeros(len(PASSAGE))
-    prior[[PASSAGE["p0"], PASSAGE["p1"], PASSAGE["p2"]]] = [1.0, 0.5, 0.4]
-    scores = scores_of(Zoe_saw_rain=1.0)
-    zoe = np.array([entity("Zoe")])
-    found = reset(MEMORY, seed_facts(MEMORY, scores, 1), scores, zoe, prior, **OPTIONS)
-    shares = found.weights[len(MEMORY.entities) :]
-    assert shares[PASSAGE["p0"]] == pytest.approx(4 * shares[PASSAGE["p1"]])
-    assert shares[PASSAGE["p2"]] == 0
-    assert MEMORY.is_hub[entity("Zoe")]
-    assert found.by_fact[entity("Zoe")] == found.by_name[entity("Zoe")] == 0
-    assert found.by_fact[entity("rain")] > 0
+    prior = prior_of(scores_of(Zoe_saw_rain=1.0), np.array([1.0, 0.5, 0.4, 0.0]))
+    entities, passages = shares(find_seeds(MEMORY, prior, named("Zoe"), SETTINGS).reset)
+    assert passages[0] == pytest.approx(4 * passages[1])
+    assert passages[2] == 0
+    assert MEMORY.is_hub(named("Zoe")).all()
+    assert "Zoe" not in entities
+    assert entities["rain"][0] > 0

@@ -10,7 +10,7 @@ import pytest
 from graphmem.errors import InvalidInput, NotFound, StoreError
 from graphmem.store import Store
 from graphmem.testing import ScriptedExtractor
-from graphmem.types import Message, Scope
+from graphmem.types import Entity, Message, Scope
 from store_parts import ANA, NOW, at, drain, neighbourly, put, rows, said
 
 
@@ -239,14 +239,23 @@ def test_other_addresses_are_refused_with_the_way_out(uri):
         Store.open(uri)
 
 
-def test_passages_and_facts_are_read_by_id(store):
+def test_rows_are_read_by_id(store):
     put(store, said("Bob lives in Oslo."), said("Nothing here."))
     drain(store, ScriptedExtractor({"Bob lives in Oslo.": [("Bob", "lives in", "Oslo")]}))
     first, second = store.passages(ANA)
     (fact,) = store.facts(ANA)
-    passages, facts = store.by_id(ANA, passages=[second.id, "p-0", first.id], facts=[fact.id])
-    assert (passages, facts) == ({first.id: first, second.id: second}, {fact.id: fact})
-    assert store.by_id(Scope("eve"), passages=[first.id], facts=[fact.id]) == ({}, {})
+    bob, oslo = Entity(fact.subject_id, "Bob"), Entity(fact.object_id, "Oslo")
+    wanted = {
+        "passages": [second.id, "p-0", first.id],
+        "facts": [fact.id, "f-0"],
+        "entities": [oslo.id, "e-0", bob.id],
+    }
+    assert store.by_id(ANA, **wanted) == (
+        {first.id: first, second.id: second},
+        {fact.id: fact},
+        {bob.id: bob, oslo.id: oslo},
+    )
+    assert store.by_id(Scope("eve"), **wanted) == ({}, {}, {})
 
 
 def test_a_missing_folder_is_named(tmp_path):

@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
 import pytest
 
 from builders import NOON
+from graphmem.recall.seeds import Reset, Seeds
 from graphmem.recall.succession import lift_later
-from worlds import Said, World
+from graphmem.types import Changes
+from worlds import Said, World, facts_of
+
+NOTHING = np.zeros(0)
+NOBODY = np.zeros(0, dtype=np.int64)
 
 
 def home(key, place, *, day=0, session=None, role="user", status="asserted", stamped=True):
@@ -23,13 +29,24 @@ def home(key, place, *, day=0, session=None, role="user", status="asserted", sta
     )
 
 
-def lifted(*said, ranking=("old", "new"), scores=None, alike=0.7, as_good=0.8, among=10):
-    memory = World(said).index().snapshot()
-    place = {passage.id: number for number, passage in enumerate(memory.passages)}
-    values = np.ones(len(memory.facts)) if scores is None else scores(memory)
-    order = np.array([place[key] for key in ranking])
-    found = lift_later(memory, order, values, among=among, alike=alike, as_good=as_good)
-    return [memory.passages[position].id for position in found.tolist()]
+def lifted(*said, ranking=("old", "new"), fits=None, alike=0.7, as_good=0.8, among=10):
+    """The ranking afterwards; ``fits`` says how well the fact of a text fits the question."""
+    memory = World(said).index()
+    facts = facts_of(said)
+    known = memory.facts.ids.find([fact.id for fact in facts])
+    scores = np.array([1.0 if fits is None else fits(fact.text) for fact in facts])
+    order = np.argsort(known)
+    start = Reset(NOBODY, NOTHING, NOTHING, NOBODY, NOTHING)
+    seeds = Seeds(NOBODY, known[order], scores[order], NOBODY, start)
+    found = lift_later(
+        memory,
+        memory.passages.ids.find(ranking),
+        seeds,
+        among=among,
+        alike=alike,
+        as_good=as_good,
+    )
+    return memory.passages.ids.texts(found)
 
 
 OLD = home("old", "Oslo")
@@ -66,12 +83,12 @@ def test_a_person_withheld_is_believed_before_an_assistant():
 
 
 def test_a_fact_that_fits_the_question_worse_lifts_nothing():
-    def scores(memory):
-        return np.array([1.0 if "Oslo" in fact.text else 0.5 for fact in memory.facts])
+    def fits(text):
+        return 1.0 if "Oslo" in text else 0.5
 
     new = home("new", "Ghent", day=9)
-    assert lifted(OLD, new, scores=scores) == ["old", "new"]
-    assert lifted(OLD, new, scores=scores, as_good=0.5) == ["new", "old"]
+    assert lifted(OLD, new, fits=fits) == ["old", "new"]
+    assert lifted(OLD, new, fits=fits, as_good=0.5) == ["new", "old"]
 
 
 def test_only_the_best_passages_are_brought_up_to_date():
@@ -81,3 +98,32 @@ def test_only_the_best_passages_are_brought_up_to_date():
 def test_a_chain_ends_with_the_latest_first():
     said = [OLD, home("mid", "Ghent", day=5), home("new", "Brno", day=9)]
     assert lifted(*said, ranking=("old", "mid", "new"))[0] == "new"
+
+
+def test_of_many_later_ones_the_one_that_fits_best_is_lifted_then_the_latest_then_by_id():
+    later = [home("c", "Ghent", day=5), home("b", "Brno", day=9), home("a", "Porto", day=9)]
+
+    def found(fits=None):
+        return lifted(OLD, *later, ranking=("old",), fits=fits)[0]
+
+    assert found() == "a"
+    assert found(lambda text: 0.9 if "Porto" in text else 1.0) == "b"
+    assert found(lambda text: 1.0 if "Ghent" in text or "Oslo" in text else 0.9) == "c"
+
+
+def test_a_retired_fact_brings_nothing_up_to_date():
+    said = [OLD, home("new", "Ghent", day=9)]
+    memory = World(said).index()
+    retired = [replace(one, retired_at=NOON) for one in facts_of(said) if "Ghent" in one.text]
+    known = np.arange(len(memory.facts))
+    start = Reset(NOBODY, NOTHING, NOTHING, NOBODY, NOTHING)
+    seeds = Seeds(NOBODY, known, np.ones(len(known)), NOBODY, start)
+    ranking = memory.passages.ids.find(["old", "new"])
+
+    def found():
+        order = lift_later(memory, ranking, seeds, among=10, alike=0.7, as_good=0.8)
+        return memory.passages.ids.texts(order)
+
+    assert found() == ["new", "old"]
+    memory.update(Changes(2, facts=tuple(retired)))
+    assert found() == ["old", "new"]

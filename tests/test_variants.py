@@ -92,8 +92,8 @@ def test_a_sweep_has_a_variant_a_value_and_several_are_no_product():
 
 def test_what_is_set_as_it_is_already_changes_nothing():
     usual = f"damping={RecallSettings().damping}"
-    found = variants_of([usual, "synonyms_kept=9"], ["damping=0.9"])
-    assert [one.label for one in found] == ["", "synonyms_kept=9", "synonyms_kept=9, damping=0.9"]
+    found = variants_of([usual, "look_k=9"], ["damping=0.9"])
+    assert [one.label for one in found] == ["", "look_k=9", "look_k=9, damping=0.9"]
     found = variants_of([usual], ["damping=0.9"])
     assert [(one.label, one.base) for one in found] == [("", ""), ("damping=0.9", "")]
 

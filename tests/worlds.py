@@ -9,12 +9,52 @@ from datetime import datetime
 
 from graphmem.identity import content_id, normal_form
 from graphmem.index import Index
-from graphmem.recall import question_text, recall
+from graphmem.recall import Rows, question_text, recall
 from graphmem.settings import RecallSettings
 from graphmem.testing import HashEmbedder
-from graphmem.types import Changes, Embedder, Fact, Passage, Recall, Role, Scope, Status, Vectors
+from graphmem.types import (
+    Changes,
+    Embedder,
+    Entity,
+    Fact,
+    Passage,
+    Recall,
+    Role,
+    Scope,
+    Status,
+    Vectors,
+)
 
 OWNER = Scope("ana")
+
+
+class Memory(Index):
+    """An index with the rows that it was told of, in place of a store."""
+
+    def update(self, changes: Changes) -> None:
+        # As with a store, rows are there before the index knows them.
+        if changes.is_whole or not hasattr(self, "rows"):
+            self.rows = Rows({}, {}, {})
+        self.rows.passages.update((one.id, one) for one in changes.passages)
+        for one in changes.facts:
+            self.rows.facts[one.id] = one
+            for key, name in ((one.subject_id, one.subject), (one.object_id, one.object)):
+                known = self.rows.entities.get(key)
+                if known is None or name < known.name:
+                    self.rows.entities[key] = Entity(key, name)
+        super().update(changes)
+        self.pair()
+        told = {one.id for one in (*changes.passages, *changes.facts)}
+        for key in changes.removed - told:
+            self.rows.passages.pop(key, None)
+            self.rows.facts.pop(key, None)
+
+    def read(self, passages, facts, entities) -> Rows:
+        return Rows(
+            {key: self.rows.passages[key] for key in passages if key in self.rows.passages},
+            {key: self.rows.facts[key] for key in facts if key in self.rows.facts},
+            {key: self.rows.entities[key] for key in entities if key in self.rows.entities},
+        )
 
 
 @dataclass(frozen=True)
@@ -105,14 +145,14 @@ class World:
             for kind, table in texts.items()
         }
 
-    def index(self) -> Index:
-        index = Index()
+    def index(self) -> Memory:
+        index = Memory()
         index.update(self.changes())
         return index
 
 
 def ask(
-    index: Index,
+    index: Memory,
     query: str,
     *,
     embedder: Embedder | None = HashEmbedder(),  # noqa: B008 - counts calls, nothing else
@@ -122,7 +162,14 @@ def ask(
 ) -> Recall:
     vector = None if embedder is None else embedder.embed_query(question_text(index, query))
     return recall(
-        index, query, vector, scope=OWNER, top_k=top_k, settings=settings, session=session
+        index,
+        query,
+        vector,
+        index.read,
+        scope=OWNER,
+        top_k=top_k,
+        settings=settings,
+        session=session,
     )
 
 

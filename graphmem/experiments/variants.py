@@ -15,7 +15,7 @@ The parts of recall, and what is left without one:
 - ``near_seeds``: no more seed facts than ``seed_k``, however many fit alike.
 - ``names``: the walk does not start from entities that the question names.
 - ``passage_seeds``: nor from the passages with the highest h.
-- ``synonyms``: entities of like names are not joined.
+- ``synonyms``: entities of like names are not joined, but for those whose vectors are the same.
 - ``about``: what a passage is about is linked to it as anything that it mentions.
 - ``hubs``: a speaker of many messages is a name like others.
 - ``window``: a message is understood without its neighbours.
@@ -54,7 +54,7 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     "names": {"name_weight": 0.0},
     "passage_seeds": {"passage_weight": 0.0},
     # What the graph knows.
-    "synonyms": {"synonyms_kept": 0},
+    "synonyms": {"synonym_cosine": 1.0},
     "about": {"about_weight": 1.0, "about_bonus": 0.0},
     "hubs": {"hub_share": 1.0},
     # What h adds up.

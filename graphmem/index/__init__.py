@@ -1,12 +1,12 @@
-"""The derived index of one scope: what recall reads, made from rows and brought up to date.
+"""The derived index of one scope: what recall reads, made from rows and kept up to date in place.
 
-``index`` takes changes in and hands out snapshots; a ``snapshot`` is one scope's memory as arrays,
-made by ``building``. Below them one module for each way to find something: ``lexical`` (words),
-``dense`` (vectors, FAISS), ``graph`` (what PageRank walks), ``names`` (entities in running text),
-``cues`` (speaker, time, manner). Nothing here knows the store: rows come as ``graphmem.types``.
+``index`` takes changes in. Below it one module for each thing that it knows: ``passages`` (who said
+what when; with ``threads`` and ``speakers``), ``facts``, ``entities`` (with ``names`` in running
+text), ``lexicon`` (words), ``senses`` (vectors), ``graph`` (what a walk goes over). These are made
+of ``columns``, ``keys``, ``relations``, ``vectors`` and ``search`` (FAISS). Nothing here knows the
+store: rows come as ``graphmem.types``.
 """
 
 from graphmem.index.index import Index
-from graphmem.index.snapshot import Snapshot
 
-__all__ = ["Index", "Snapshot"]
+__all__ = ["Index"]

@@ -90,9 +90,16 @@ class QuestionCues:
 def manner(text: str, text_words: Sequence[str]) -> Manner:
     """How a message is said, from its text and words."""
     return Manner(
-        is_personal=any(word.partition("'")[0] in _FIRST_PERSON for word in text_words),
+        is_personal=_is_personal(text_words),
         is_question=is_question(text),
-        tells_time=any(word in _TIME_WORDS or word[0].isdecimal() for word in text_words),
+        tells_time=not _TIME_WORDS.isdisjoint(text_words)
+        or any(word[0].isdecimal() for word in text_words),
+    )
+
+
+def _is_personal(text_words: Sequence[str]) -> bool:
+    return not _FIRST_PERSON.isdisjoint(text_words) or any(
+        word.partition("'")[0] in _FIRST_PERSON for word in text_words if "'" in word
     )
 
 
@@ -106,7 +113,7 @@ def read_question(question: str, speakers: Collection[str], asker: str | None) -
     """
     asked = words(question)
     named = {speaker for speaker in speakers if _is_named(words(speaker), asked)}
-    if asker is not None and any(word.partition("'")[0] in _FIRST_PERSON for word in asked):
+    if asker is not None and _is_personal(asked):
         named.add(asker)
     return QuestionCues(tuple(sorted(named)), _dates(question), bool(_ASKS_WHEN.search(question)))
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from graphmem.identity import content_id, normal_form
 from graphmem.index.cues import Manner, manner
+from graphmem.memo import Memo
 from graphmem.types import Passage
 from graphmem.words import terms, words
 
-__all__ = ["Document"]
+__all__ = ["Document", "name_terms", "name_words"]
 
 _FINAL_PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
@@ -44,3 +45,10 @@ class Document:
             manner(passage.text, text_words),
             content_id("e", name) if name else "",
         )
+
+
+name_words = Memo(words, 1 << 14)
+"""The words of a name or a predicate: facts repeat them."""
+
+name_terms = Memo(lambda name: frozenset(terms(name_words[name])), 1 << 14)
+"""The terms of a name or a predicate."""

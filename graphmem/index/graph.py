@@ -1,93 +1,120 @@
-"""The weighted, undirected graph that a recall walks: entities and passages.
+"""The graph that a walk goes over: entities and passages, joined by facts, mentions and likeness.
 
-Vertices are positions: entities first, then passages. Edges: fact edges between the two ends of a
-fact (weight: passages that state it), mention edges between a passage and the entities of its facts
-(heavier where the passage is about the entity), synonym edges (weight: cosine).
+Entities are the even vertices, passages the odd ones, so that both may grow. Edges are undirected:
+fact edges (weight: number of passages that state the fact), mention edges from a passage to the
+entities of its facts (heavier where the passage is about the entity), synonym edges (weight:
+cosine). Hubs have no edges to a reader, though they are kept: who is a hub changes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-from graphmem.errors import InvalidInput
-from graphmem.index.lists import Floats, Ints
+from graphmem.index.columns import Column
+from graphmem.index.composite import Composite
+from graphmem.index.lists import Bools, Floats, Ints
+from graphmem.index.relations import Relation
+from graphmem.index.workspace import Workspace
 
-__all__ = ["Edges", "KnowledgeGraph"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Edges:
-    """Undirected edges, each given once: ``heads[i]`` – ``tails[i]`` with ``weights[i]`` > 0."""
-
-    heads: Ints
-    tails: Ints
-    weights: Floats
-
-    @classmethod
-    def join(cls, *parts: Edges) -> Edges:
-        """All edges of the parts; parallel ones add up."""
-        return cls(
-            np.concatenate([part.heads for part in parts]),
-            np.concatenate([part.tails for part in parts]),
-            np.concatenate([part.weights for part in parts]),
-        )
+__all__ = ["Graph", "entity_vertices", "passage_vertices"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KnowledgeGraph:
-    """Adjacency and transition matrix, compressed rows.
+def entity_vertices(entities: Ints) -> Ints:
+    """The vertices of entities."""
+    return 2 * entities
+
+
+def passage_vertices(passages: Ints) -> Ints:
+    """The vertices of passages."""
+    return 2 * passages + 1
+
+
+class Graph(Composite):
+    """Edges between entities and passages, both ways, and the strength of every vertex.
 
     Attributes:
-        entities: number of entity vertices, at positions 0 to entities - 1.
-        passages: number of passage vertices, after them.
-        adjacency: symmetric, shape (vertices, vertices), without loops.
-        transition: column j is the distribution of a step from vertex j; columns of vertices
-            without edges are zero.
-        is_stuck: shape (vertices,): whether the vertex has no edges.
+        workspace: room for a walk, for who holds the index's lock.
     """
 
-    entities: int
-    passages: int
-    adjacency: sparse.csr_array
-    transition: sparse.csr_array
-    is_stuck: NDArray[np.bool_]
+    parts = ("_edges", "_strength", "_hubs")
 
-    @classmethod
-    def of(cls, entities: int, passages: int, edges: Edges) -> KnowledgeGraph:
-        """The graph of these edges; loops are left out, parallel edges add up.
-
-        Raises:
-            InvalidInput: an edge's end is no vertex, or a weight is not a positive number.
-        """
-        size = entities + passages
-        ends = np.concatenate([edges.heads, edges.tails])
-        if len(ends) and not (ends.min() >= 0 and ends.max() < size):
-            raise InvalidInput(f"an edge ends outside the graph's {size} vertices")
-        if not (np.isfinite(edges.weights) & (edges.weights > 0)).all():
-            raise InvalidInput("edge weights must be positive numbers")
-        is_edge = edges.heads != edges.tails
-        heads, tails = edges.heads[is_edge], edges.tails[is_edge]
-        weights = edges.weights[is_edge]
-        adjacency = sparse.csr_array(
-            (
-                np.concatenate([weights, weights]),
-                (np.concatenate([heads, tails]), np.concatenate([tails, heads])),
-            ),
-            shape=(size, size),
-        )
-        adjacency.sum_duplicates()
-        # Half the width: the walk is bound by what it reads.
-        adjacency.indices = adjacency.indices.astype(np.int32)
-        adjacency.indptr = adjacency.indptr.astype(np.int32)
-        strength = np.asarray(adjacency.sum(axis=1)).ravel()
-        is_stuck = strength <= 0
-        transition = adjacency.copy()
-        transition.data = transition.data / np.where(is_stuck, 1.0, strength)[transition.indices]
-        return cls(entities, passages, adjacency, transition, is_stuck)
+    def __init__(self) -> None:
+        self._edges = Relation()
+        self._strength = Column(np.float64)
+        self._hubs = Column(np.int64)
+        self.workspace = Workspace()
+        self._heaviest: float | None = None  # None: to be computed
 
     def __len__(self) -> int:
-        return self.entities + self.passages
+        """Number of vertices."""
+        return len(self._strength)
+
+    def reserve(self, entities: int, passages: int) -> None:
+        """There are so many of each."""
+        self._strength.resize(2 * max(entities, passages))
+
+    def add(self, one: Ints, other: Ints, weights: Floats) -> None:
+        """Add to the weights of edges between vertices; what falls to 0 is no edge any more."""
+        is_edge = one != other
+        one, other, weights = one[is_edge], other[is_edge], weights[is_edge]
+        if not len(one):
+            return
+        heads, tails = np.concatenate([one, other]), np.concatenate([other, one])
+        weights = np.concatenate([weights, weights])
+        self._edges.add(heads, tails, weights)
+        counts = ~self.is_hub(tails)
+        np.add.at(self._strength.values, heads[counts], weights[counts])
+        self._heaviest = None
+
+    def turn(self, hubs: Ints) -> None:
+        """These vertices, ascending, are the hubs from now on."""
+        before = self._hubs.values.copy()
+        if np.array_equal(hubs, before):
+            return
+        self._heaviest = None
+        for vertices, sign in ((np.setdiff1d(hubs, before), -1), (np.setdiff1d(before, hubs), 1)):
+            _, near, weights = self._edges.gather(vertices)
+            np.add.at(self._strength.values, near, sign * weights)
+        self._hubs = Column(np.int64, values=hubs)
+
+    @property
+    def hubs(self) -> Ints:
+        """The vertices that are hubs, ascending."""
+        return self._hubs.values
+
+    def is_hub(self, vertices: Ints) -> Bools:
+        """Whether they are hubs."""
+        found = np.zeros(len(vertices), dtype=np.bool_)
+        for hub in self._hubs.values.tolist():
+            found |= vertices == hub
+        return found
+
+    def weights(self, vertices: Ints) -> tuple[Ints, Ints, Floats]:
+        """(place, neighbour, weight) of the vertices' edges, each once, those to hubs included."""
+        return self._edges.gather(vertices)
+
+    def steps(self, vertices: Ints) -> tuple[Ints, Ints, Floats]:
+        """As ``weights`` without hubs: where a walk may go."""
+        places, near, weights = self._edges.gather(vertices)
+        if not len(self._hubs):
+            return places, near, weights
+        kept = ~(self.is_hub(near) | self.is_hub(vertices)[places])
+        return places[kept], near[kept], weights[kept]
+
+    def every_edge(self) -> tuple[Ints, Ints, Floats]:
+        """(one end, other end, weight) of all edges but those to hubs, each once."""
+        vertices = np.arange(len(self))
+        places, near, weights = self.steps(vertices)
+        once = (vertices[places] < near) & ~self.is_hub(vertices[places])
+        return vertices[places[once]], near[once], weights[once]
+
+    def strengths(self, vertices: Ints) -> Floats:
+        """Sum of the weights of each vertex's edges."""
+        return self._strength.values[vertices]
+
+    @property
+    def heaviest_passage(self) -> float:
+        """The greatest strength of a passage."""
+        if self._heaviest is None:
+            self._heaviest = float(self._strength.values[1::2].max(initial=0.0))
+        return self._heaviest

@@ -1,189 +1,451 @@
-"""The derived index of one scope: kept up to date from changes, read as snapshots.
+"""The derived index of one scope: what recall reads, kept up to date in place.
 
-Each passage is read once, each name is looked for once: a change costs its own size, except that
-the arrays of the snapshot are laid out anew at the first recall after it.
+Everything is an array by position, so that a change costs what it holds and no more; texts are not
+kept: what is shown is read from the store. The index is a function of the rows it was told of,
+whatever the order and the portions in which they came.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
-from graphmem.index.building import Rows, build
-from graphmem.index.dense import NearPairs, VectorTable
-from graphmem.index.document import Document
-from graphmem.index.names import NameTable, stands_in
-from graphmem.index.snapshot import Snapshot
+import numpy as np
+
+from graphmem.index import profiles
+from graphmem.index.columns import Column
+from graphmem.index.composite import Composite
+from graphmem.index.document import Document, name_terms, name_words
+from graphmem.index.entities import Entities
+from graphmem.index.facts import Facts, Told
+from graphmem.index.graph import Graph, entity_vertices, passage_vertices
+from graphmem.index.keys import keys_of
+from graphmem.index.lexicon import Lexicon, word_keys
+from graphmem.index.lists import Bools, Floats, Ints
+from graphmem.index.passages import Passages
+from graphmem.index.profiles import Pairs
+from graphmem.index.relations import GRAIN, Relation
+from graphmem.index.senses import Senses
 from graphmem.settings import RecallSettings
 from graphmem.types import Changes, Fact, Passage, VectorKind, Vectors
-from graphmem.words import terms, words
 
 __all__ = ["Index"]
 
 
-class Index:
-    """What recall needs to know of one scope. Safe to update and read from several threads.
+class Index(Composite):
+    """What recall needs to know of one scope.
+
+    ``update``, and all that reads, need ``lock``, which is never held for long.
 
     Args:
         settings: the constants; those of indexing count here.
+
+    Attributes:
+        lock: for whoever changes or reads it.
+        seq: the log sequence number of the newest changes; 0 before any.
+        passages, facts, entities, lexicon, graph: see there.
+        named, holders: passage → entities whose name stands in it or its facts, and the inverse.
+        topics, subjects: passage → entities that it is about, and the inverse; without hubs.
+        senses: the vectors of each kind.
     """
+
+    parts = ("passages", "facts", "entities", "lexicon", "graph", "named", "holders", "topics",
+             "subjects", "_unpaired", "_covered", "_heard", "_length")  # fmt: skip
 
     def __init__(self, settings: RecallSettings = RecallSettings()) -> None:  # noqa: B008 - frozen
         self.settings = settings
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
+        self._offsets = tuple(offset for offset, _ in settings.window if offset)
         self._clear()
 
     def _clear(self) -> None:
-        self._seq = 0
-        self._passages: dict[str, Passage] = {}
-        self._documents: dict[str, Document] = {}
-        self._facts: dict[str, Fact] = {}
-        self._fact_terms: dict[str, frozenset[str]] = {}
-        self._uses: dict[str, set[str]] = {}
-        self._with_word: dict[str, set[str]] = {}
-        self._names = NameTable(self.settings.longest_name)
-        self._found: dict[str, set[tuple[str, ...]]] = {}
-        self._vectors: dict[VectorKind, VectorTable] = {
-            "passage": VectorTable(),
-            "fact": VectorTable(),
-            "entity": VectorTable(),
+        self.seq = 0
+        self.passages = Passages(self.settings.hub_share)
+        self.facts = Facts()
+        self.entities = Entities(self.settings.longest_name)
+        self.lexicon = Lexicon()
+        self.graph = Graph()
+        self.named, self.holders = Relation(weights=False), Relation(weights=False)
+        self.topics, self.subjects = Relation(weights=False), Relation(weights=False)
+        self.senses: dict[VectorKind, Senses] = {
+            "passage": Senses(np.int16, is_searched=True),
+            "fact": Senses(np.int8),
+            "entity": Senses(np.int16, is_searched=True),
         }
-        self._near = NearPairs(self.settings.synonym_cosine)
-        self._unpaired: set[str] = set()
-        self._snapshot: Snapshot | None = None
-
-    @property
-    def seq(self) -> int:
-        """The log sequence number of the newest changes; 0 before any."""
-        return self._seq
+        self._unpaired = Column(np.int32)  # entities whose names were not compared yet
+        self._covered = Column(np.bool_)  # by passage: whether it states a fact
+        self._heard = Column(np.float64)  # by passage: terms of its window
+        self._length = Column(np.float64)  # by passage: length of its window's vector
+        self._mean_heard: float | None = None  # None: to be computed
 
     def __len__(self) -> int:
         """Number of passages."""
-        return len(self._passages)
+        return self.passages.here
+
+    @property
+    def entries(self) -> int:
+        """Number of positions of all kinds."""
+        return len(self.passages) + len(self.facts) + len(self.entities)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes, without what is mapped from files."""
+        return super().nbytes + sum(senses.nbytes for senses in self.senses.values())
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    @property
+    def hub_words(self) -> frozenset[str]:
+        """Words of the hubs' names."""
+        return self.passages.speakers.hub_words
+
+    @property
+    def covered_share(self) -> float:
+        """Share of the passages that facts were read from."""
+        return float(np.count_nonzero(self._covered.values)) / max(1, self.passages.here)
+
+    @property
+    def hubs(self) -> Ints:
+        """Entities that are hubs, ascending."""
+        return self.graph.hubs // 2
+
+    def is_hub(self, entities: Ints) -> Bools:
+        """Whether they are hubs."""
+        return self.graph.is_hub(entity_vertices(entities))
+
+    def _find_hubs(self) -> Ints:
+        found = self.entities.ids.find(self.passages.speakers.hub_entities)
+        return np.sort(found[found >= 0])
+
+    def heard(self, passages: Ints) -> Floats:
+        """Number of terms in each passage's window, neighbours' by weight."""
+        return self._heard.values[passages]
+
+    @property
+    def mean_heard(self) -> float:
+        """Mean of ``heard`` over all passages."""
+        if self._mean_heard is None:
+            self._mean_heard = float(self._heard.values.sum()) / max(1, self.passages.here)
+        return self._mean_heard
+
+    def window_length(self, passages: Ints) -> Floats:
+        """Length of the weighted sum of each passage's and its neighbours' vectors."""
+        return self._length.values[passages]
+
+    def rarity(self, entities: Ints) -> Floats:
+        """How telling a name is: nearly 1 in one passage, falling to 0.
+
+        ln((P + 1) / holders) / ln(P + 2); 0 for names that nobody or too many hold, and for hubs.
+        """
+        size = self.passages.here
+        held = self.entities.held(entities).astype(np.float64)
+        is_telling = (held > 0) & (held <= self.settings.common_name) & ~self.is_hub(entities)
+        rarity = np.log((size + 1) / np.maximum(held, 1)) / np.log(size + 2)
+        return np.where(is_telling, rarity, 0.0)
+
+    # -- changing --------------------------------------------------------------------------------
 
     def update(self, changes: Changes) -> None:
         """Learn what changed. The same changes twice do no harm.
 
         Raises:
-            EmbeddingError: vectors that do not fit the ones already here; nothing was changed but
-                what came before them.
+            EmbeddingError: vectors that do not fit the ones already here; nothing was changed.
         """
-        with self._lock:
+        documents = [Document.of(one) for one in changes.passages]
+        with self.lock:
             if changes.is_whole:
                 self._clear()
-            touched: set[str] = set()
-            for key in sorted(changes.removed):
-                self._drop_passage(key)
-                touched |= self._drop_fact(key)
-            new_names = [name for fact in changes.facts for name in self._put_fact(fact)]
-            for name in new_names:
-                self._look_for(name)
-            for passage in changes.passages:
-                self._put_passage(passage)
             for kind, vectors in changes.vectors.items():
-                self._put_vectors(kind, vectors)
-            self._drop_orphans(touched)
-            self._seq = max(self._seq, changes.seq)
-            self._snapshot = None
+                self.senses[kind].check(vectors.ids, vectors.rows)
+            removed = sorted(changes.removed)
+            gone = self._gone(removed, changes.passages, documents)
+            told = [self._withdraw(gone)]
+            new, moved = self._admit(changes.passages, documents)
+            shifted = self.passages.threads.arrange(np.concatenate([gone, new, moved]))
+            said, touched = self._tell(changes.facts, removed)
+            told.append(said)
+            touched += [gone, new, *(one.passages for one in told), *self._settle(told)]
+            touched.append(self._turn())
+            retold = np.unique(np.concatenate(touched))
+            self._profile(retold)
+            self.lexicon.drop_passages(gone)
+            sensed = [self._put(kind, changes.vectors[kind]) for kind in sorted(changes.vectors)]
+            self._look_around(np.unique(np.concatenate([retold, shifted, *sensed])))
+            self.seq = max(self.seq, changes.seq)
 
-    def snapshot(self) -> Snapshot:
-        """The memory as it stands, built at the first call after a change."""
-        with self._lock:
-            if self._snapshot is None:
-                self._pair_entities()
-                rows = Rows(
-                    self._passages,
-                    self._documents,
-                    self._facts,
-                    self._fact_terms,
-                    self._names.copy(),
-                    {key: self._named(key) for key in self._passages},
-                    self._vectors,
-                    self._near,
-                )
-                self._snapshot = build(rows, self.settings)
-            return self._snapshot
+    def _gone(
+        self, removed: Sequence[str], passages: Sequence[Passage], documents: Sequence[Document]
+    ) -> Ints:
+        """Passages that were removed, or have another text now."""
+        gone = self.passages.ids.find(removed).tolist()
+        for passage, document in zip(passages, documents, strict=True):
+            position = self.passages.ids.get(passage.id)
+            if position >= 0 and not self.lexicon.is_worded(position, word_keys(document.words)):
+                gone.append(position)
+        return _here(gone)
 
-    def _put_passage(self, passage: Passage) -> None:
-        known = self._passages.get(passage.id)
-        self._passages[passage.id] = passage
-        if known is not None and known.full_text == passage.full_text:
-            return
-        if known is not None:
-            self._drop_words(passage.id)
-            self._vectors["passage"].drop([passage.id])
-        document = self._documents[passage.id] = Document.of(passage)
-        for word in set(document.words):
-            self._with_word.setdefault(word, set()).add(passage.id)
-        self._found[passage.id] = self._names.all_in(document.words)
+    def _withdraw(self, gone: Ints) -> Told:
+        told = self.facts.unlink(gone)
+        self.passages.leave(gone)
+        self.entities.names.unread(gone)
+        self.senses["passage"].drop(gone)
+        return told
 
-    def _drop_passage(self, key: str) -> None:
-        if self._passages.pop(key, None) is not None:
-            self._drop_words(key)
-            self._vectors["passage"].drop([key])
+    def _admit(
+        self, passages: Sequence[Passage], documents: Sequence[Document]
+    ) -> tuple[Ints, Ints]:
+        """Positions of new passages, and of those that were known."""
+        positions = self.passages.ids.find([one.id for one in passages]).tolist()
+        fresh: list[tuple[Passage, Document]] = []
+        for position, passage, document in zip(positions, passages, documents, strict=True):
+            if position >= 0:
+                self.passages.move(position, passage)
+            else:
+                fresh.append((passage, document))
+        return self._read(*zip(*fresh, strict=True)) if fresh else _NONE, _here(positions)
 
-    def _drop_words(self, key: str) -> None:
-        for word in set(self._documents.pop(key).words):
-            self._with_word[word].discard(key)
-            if not self._with_word[word]:
-                del self._with_word[word]
-        del self._found[key]
-
-    def _put_fact(self, fact: Fact) -> list[tuple[str, ...]]:
-        """Learn a fact; returns the names that nothing had before."""
-        known = self._facts.get(fact.id)
-        if known is not None and known.text != fact.text:
-            self._vectors["fact"].drop([fact.id])
-        self._facts[fact.id] = fact
-        self._fact_terms[fact.id] = frozenset(
-            terms(words(f"{fact.subject}\n{fact.predicate}\n{fact.object}"))
-        )
-        new = []
-        for entity_id, name in ((fact.subject_id, fact.subject), (fact.object_id, fact.object)):
-            self._uses.setdefault(entity_id, set()).add(fact.id)
-            name_words = self._names.add(entity_id, name)
-            if name_words is not None:
-                new.append(name_words)
+    def _read(self, passages: Sequence[Passage], documents: Sequence[Document]) -> Ints:
+        """Positions of passages, which are new."""
+        new = self.passages.add(passages, documents)
+        titles = list({one.title_id for one in documents if one.title_id})
+        self.passages.name_titles(titles, self.entities.ids.find(titles))
+        texts = [word_keys(one.words) for one in documents]
+        self.lexicon.add_passages(texts, [one.terms for one in documents])
+        self.entities.names.read(new, texts)
+        size = len(self.passages)
+        for column in (self._covered, self._heard, self._length):
+            column.resize(size)
+        self.senses["passage"].reserve(size)
+        self.passages.enter(new)
         return new
 
-    def _look_for(self, name: tuple[str, ...]) -> None:
-        """Find a new name in the passages that are here already, by its rarest word."""
-        holders = min((self._with_word.get(word, set()) for word in name), key=len)
-        for key in holders:
-            if len(name) == 1 or stands_in(name, self._documents[key].words):
-                self._found[key].add(name)
+    def _tell(self, rows: Sequence[Fact], removed: Sequence[str]) -> tuple[Told, list[Ints]]:
+        """What facts that came or went change, and the passages that new names touch."""
+        texts = keys_of(one.text for one in rows)
+        every = self.facts.ids.find([one.id for one in rows])
+        is_new = every < 0
+        reworded = ~is_new & (self.facts.words(every) != texts) if len(self.facts) else is_new
+        gone = [self.facts.ids.find(removed), every[reworded & ~is_new]]
+        self.facts.ids.drop(self.facts.ids.texts(gone[1]))
+        fresh = (is_new | reworded).nonzero()[0]
+        touched: list[Ints] = []
+        if len(fresh):
+            new = [rows[place] for place in fresh.tolist()]
+            ends, touched = self._name(new)
+            every[fresh] = self.facts.add(new, ends, texts[fresh])
+            self.lexicon.add_facts([_terms(one) for one in new])
+        self.graph.reserve(len(self.entities), len(self.passages))
+        self.graph.turn(entity_vertices(self._find_hubs()))
+        self.senses["fact"].reserve(len(self.facts))
+        self.senses["entity"].reserve(len(self.entities))
+        told = self.facts.tell(
+            every, rows, self.passages.ids, np.setdiff1d(np.concatenate(gone), [-1, *every])
+        )
+        return told, touched
 
-    def _drop_fact(self, key: str) -> set[str]:
-        """Forget a fact; returns the entities that it named."""
-        fact = self._facts.pop(key, None)
-        if fact is None:
-            return set()
-        del self._fact_terms[key]
-        self._vectors["fact"].drop([key])
-        ends = {fact.subject_id, fact.object_id}
-        for entity_id in ends:
-            self._uses[entity_id].discard(key)
-            if not self._uses[entity_id]:
-                del self._uses[entity_id]
-        return ends
+    def _name(self, facts: Sequence[Fact]) -> tuple[Ints, list[Ints]]:
+        """The entities at the facts' ends, (n, 2), and the passages that new ones touch."""
+        names: dict[str, str] = {}
+        for one in facts:
+            names.setdefault(one.subject_id, one.subject)
+            names.setdefault(one.object_id, one.object)
+        ids = list(names)
+        positions = self.entities.ids.find(ids)
+        fresh = (positions < 0).nonzero()[0]
+        touched = []
+        if len(fresh):
+            new = [ids[place] for place in fresh.tolist()]
+            named = [name_words[names[id_]] for id_ in new]
+            positions[fresh], numbers, unheard = self.entities.add(new, named)
+            touched = [self.passages.name_titles(new, positions[fresh])]
+            looked_for = (numbers >= 0).nonzero()[0]
+            which, holding = self.lexicon.with_words([named[at] for at in looked_for.tolist()])
+            here = self.passages.is_here[holding]
+            which, holding = looked_for[which[here]], holding[here]
+            is_unheard = np.isin(which, unheard)
+            self.entities.names.stand(numbers[which[is_unheard]], holding[is_unheard])
+            touched.append(holding)
+        position = dict(zip(ids, positions.tolist(), strict=True))
+        ends = [(position[one.subject_id], position[one.object_id]) for one in facts]
+        return np.array(ends, dtype=np.int64), touched
 
-    def _named(self, key: str) -> frozenset[str]:
-        """Entities whose name stands in the passage's text."""
-        return frozenset().union(*(self._names.ids(name) for name in self._found[key]))
+    def _settle(self, told: Sequence[Told]) -> list[Ints]:
+        """Edges, and what nothing names any more; returns passages that this touches."""
+        ends = []
+        for one in told:
+            facts, change = one.edges
+            pairs = self.facts.ends(facts)
+            self.graph.add(entity_vertices(pairs[:, 0]), entity_vertices(pairs[:, 1]), change)
+            for some, by in ((one.came, 1), (one.went, -1)):
+                ends.append(self.facts.ends(some).ravel())
+                self.entities.use(ends[-1], by)
+        silent = self.facts.silent(np.concatenate([part for one in told for part in (one.every,)]))
+        ends.append(self.facts.ends(silent).ravel())
+        self.senses["fact"].drop(silent)
+        self.lexicon.drop_facts(silent)
+        self.facts.drop(silent)
+        unused = self.entities.unused(np.concatenate(ends))
+        gone = np.full(len(unused), -1)
+        touched = [
+            self.holders.gather(unused)[1],
+            self.passages.name_titles(self.entities.ids.texts(unused), gone),
+        ]
+        self._unpair(unused)
+        self.senses["entity"].drop(unused)
+        self.entities.drop(unused)
+        return touched
 
-    def _put_vectors(self, kind: VectorKind, vectors: Vectors) -> None:
-        changed = self._vectors[kind].put(vectors.ids, vectors.rows)
+    def _turn(self) -> Ints:
+        """Who is a hub may have changed; returns the passages that this touches."""
+        speakers = self.passages.speakers
+        entities, unheard = set(speakers.hub_entities), set(speakers.hub_terms)
+        if not speakers.find_hubs():
+            return _NONE
+        self.graph.turn(entity_vertices(self._find_hubs()))
+        entities ^= set(speakers.hub_entities)
+        unheard ^= set(speakers.hub_terms)
+        found = self.entities.ids.find(sorted(entities))
+        touched = [self.holders.gather(found[found >= 0])[1]]
+        touched.append(self.lexicon.holders(self.lexicon.terms(sorted(unheard)))[1])
+        return np.concatenate(touched)
+
+    def _profile(self, passages: Ints) -> None:
+        """Bring in line what passages name and are about, and their edges, with their facts."""
+        places, facts, _ = self.facts.stated.gather(passages)
+        unheard = self.lexicon.terms(self.passages.speakers.hub_terms)
+        self.lexicon.retell(passages, places, facts, unheard)
+        covered = np.zeros(len(passages), dtype=np.bool_)
+        covered[places] = True
+        self._covered.values[passages] = covered
+        told = profiles.mentions(places, self.facts.ends(facts))
+        topics = profiles.about(len(passages), told, self.passages.titles(passages), self.is_hub)
+        read_places, read = self.entities.names.named_in(passages)
+        named = profiles.distinct(
+            np.concatenate([told.places, read_places]), np.concatenate([told.items, read])
+        )
+        self._change(self.topics, self.subjects, passages, topics)
+        held = self._change(self.named, self.holders, passages, named)
+        self.entities.count(self._mention(passages, told, topics), held)
+
+    def _change(
+        self, relation: Relation, inverse: Relation, passages: Ints, after: Pairs
+    ) -> tuple[Ints, Floats]:
+        """Make the passages' rows what they shall be; returns (items, changes)."""
+        places, items, values = relation.gather(passages)
+        change = profiles.changed(Pairs(places, items, values), after)
+        relation.add(passages[change.places], change.items, change.values)
+        inverse.add(change.items, passages[change.places], change.values)
+        return change.items, change.values
+
+    def _mention(self, passages: Ints, told: Pairs, topics: Pairs) -> tuple[Ints, Floats]:
+        """Mention edges; returns (entities, change of the number of passages that mention it)."""
+        width = len(self.entities)
+        is_topic = np.isin(told.places * width + told.items, topics.places * width + topics.items)
+        weights = np.where(is_topic, self.settings.about_weight, 1.0)
+        places, vertices, before = self.graph.weights(passage_vertices(passages))
+        had = Pairs(places, vertices // 2, before)
+        change = profiles.changed(had, Pairs(told.places, told.items, weights))
+        self.graph.add(
+            passage_vertices(passages[change.places]), entity_vertices(change.items), change.values
+        )
+        count = profiles.changed(
+            Pairs(had.places, had.items, np.ones(len(had))),
+            Pairs(told.places, told.items, np.ones(len(told))),
+        )
+        return count.items, count.values
+
+    def _put(self, kind: VectorKind, vectors: Vectors) -> Ints:
+        """Take vectors in; returns the passages that have another one than before."""
+        tables = {"passage": self.passages.ids, "fact": self.facts.ids, "entity": self.entities.ids}
+        positions = tables[kind].find(vectors.ids)
+        known = positions >= 0
+        changed = self.senses[kind].put(positions[known], vectors.rows[known])
         if kind == "entity":
-            self._unpaired.update(changed)
+            self._unpair(changed)
+            self._unpaired.append(changed)
+        return changed if kind == "passage" else _NONE
 
-    def _pair_entities(self) -> None:
-        entities = self._vectors["entity"]
-        self._near.update(sorted(key for key in self._unpaired if key in entities), entities)
-        self._unpaired.clear()
+    def _unpair(self, entities: Ints) -> None:
+        one, other, cosines = self.entities.pairs_of(entities)
+        self.entities.join(one, other, -cosines)
+        self.graph.add(entity_vertices(one), entity_vertices(other), -cosines)
 
-    def _drop_orphans(self, entity_ids: set[str]) -> None:
-        """Forget what was known of entities that no fact names any more."""
-        orphans = sorted(key for key in entity_ids if key not in self._uses)
-        for key in orphans:
-            self._names.drop(key)
-        self._vectors["entity"].drop(orphans)
-        self._near.drop(orphans)
+    def sweep(self) -> None:
+        """Let nothing be left of what is gone but empty positions."""
+        with self.lock:
+            self.lexicon.sweep()
+            self.entities.names.sweep()
+            self.passages.sweep()
+
+    @property
+    def unpaired(self) -> int:
+        """Number of entities whose names were not compared with the others yet."""
+        return len(self._unpaired)
+
+    def pair(self, most: int | None = None) -> int:
+        """Look for similar names of entities that came since; returns how many are left.
+
+        Args:
+            most: so many entities at most.
+        """
+        with self.lock:
+            waiting = self._unpaired.values
+            now = waiting[: len(waiting) if most is None else most].astype(np.int64)
+            left = waiting[len(now) :].copy()
+            senses = self.senses["entity"]
+            now = np.unique(now[senses.has(now)])
+            which, others, cosines = senses.near(now, self.settings.synonym_cosine)
+            one = now[which]
+            new = np.isin(others, now)
+            once = (one < others) | ~new
+            one, others = one[once], others[once]
+            # To what the graph keeps, so that what is added is what may be taken away.
+            cosines = np.rint(cosines[once] / GRAIN) * GRAIN
+            self.entities.join(one, others, cosines)
+            self.graph.add(entity_vertices(one), entity_vertices(others), cosines)
+            self._unpaired = Column(np.int32, values=left)
+            return len(left)
+
+    def _look_around(self, passages: Ints) -> None:
+        """What passages' windows hold, where they or what stands in them has changed."""
+        # Whoever sees beyond a gap sees others than before, even if not what stood in it.
+        reach = max((abs(offset) for offset in self._offsets), default=0)
+        seeing = self.passages.threads.near(passages, range(-reach, reach + 1))
+        around = self.passages.threads.around(seeing, self._offsets)
+        lengths = self.lexicon.lengths
+        heard = self._weight * lengths[seeing]
+        for offset, weight in self.settings.window:
+            if offset:
+                there = around[offset]
+                heard += weight * np.where(there >= 0, lengths[there], 0.0)
+        self._heard.values[seeing] = heard
+        self._mean_heard = None
+        self._length.values[seeing] = self._sums(seeing, around)
+
+    def _sums(self, passages: Ints, around: dict[int, Ints]) -> Floats:
+        """Length of the weighted sum of the passages' and their neighbours' vectors."""
+        senses = self.senses["passage"]
+        total = self._weight * senses.take(passages)
+        for offset, weight in self.settings.window:
+            if offset and (around[offset] >= 0).any():
+                total += np.float32(weight) * senses.take(around[offset])
+        lengths: Floats = np.sqrt(np.einsum("pd,pd->p", total, total, dtype=np.float64))
+        return lengths
+
+    @property
+    def _weight(self) -> float:
+        return dict(self.settings.window)[0]
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+def _terms(fact: Fact) -> frozenset[str]:
+    """The terms of a fact."""
+    return name_terms[fact.subject] | name_terms[fact.predicate] | name_terms[fact.object]
+
+
+def _here(positions: Sequence[int]) -> Ints:
+    """Those that there are, ascending, each once."""
+    found = np.unique(np.array(positions, dtype=np.int64))
+    return found[found >= 0]

@@ -1,104 +1,118 @@
-"""What a recall reads: one scope's memory as arrays by position, never changed once built.
+"""Saving an index to its folder and opening it from there.
 
-Positions mean something within one snapshot only and do not leave recall.
+The vectors lie in files of their own, which are only ever added to; everything else is one
+container of arrays. An index that has changed while it was being saved is not saved: the next time
+will do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
 
-from graphmem.index.dense import DenseIndex
-from graphmem.index.graph import KnowledgeGraph
-from graphmem.index.lexical import Postings
-from graphmem.index.lists import Bools, Floats, Ints, Lists
-from graphmem.index.names import NameTable
-from graphmem.types import Entity, Fact, Passage
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Snapshot"]
+from graphmem.errors import StoreCorrupt
+from graphmem.index.composite import Foldable
+from graphmem.index.index import Index
+from graphmem.index.keys import KeyTable
+from graphmem.index.saving import Home, Loaded, Segment, Source
+from graphmem.settings import RecallSettings
+
+__all__ = ["fold", "open_from", "save_to", "source_of"]
+
+# Of what the arrays mean: counts up when that changes, and older snapshots are built anew.
+VERSION = 1
+
+# The settings that shape an index; the others are read at each recall.
+_SHAPING = (
+    "hub_share",
+    "window",
+    "about_weight",
+    "synonym_cosine",
+    "longest_name",
+)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Snapshot:
-    """One scope's memory at one time. P passages, F facts and E entities by position.
+def source_of(store: str, settings: RecallSettings) -> Source:
+    """What a snapshot must be made from and by, to be used with a store and settings."""
+    shaping = {name: asdict(settings)[name] for name in _SHAPING}
+    return Source(store, hashlib.sha256(repr(shaping).encode()).hexdigest()[:32], VERSION)
 
-    Attributes:
-        passages: in order of thread, then of place in it: neighbours lie side by side.
-        facts: every fact that has a passage here and is not rejected, live or not, by id.
-        entities: the ends of the facts, by id.
-        entity_place: entity id → position.
-        name_table: the entities' names as they stand in texts.
-        id_rank: (P,) place of the passage's id among all: what decides ties.
-        threads: (P,) number of the passage's thread.
-        days: (P,) when it was said, in days since 1970, NaN where unknown.
-        speakers: everyone who speaks, sorted; ``speaker`` (P,) is the place among them or -1.
-        asker: the one speaker with the role of user, where there is just one.
-        is_person: (P,) whether a person said it: no assistant, no tool.
-        is_personal, is_question, tells_time: (P,) the manner it is said in, False for documents.
-        hub_words: words of the hubs' names.
-        postings: the words, windowed.
-        meanings: the windowed vectors of passages.
-        spoken: positions of the passages that somebody speaks, ascending.
-        own_meanings: their vectors without a window, in that order.
-        fact_meanings: the vectors of facts.
-        ends: (F, 2) positions of subject and object.
-        is_live: (F,) whether the fact may seed. The others still say in which passage to look for
-            what: on chats, with a quarter of the facts withheld, recall@5 was 77 with them in words
-            and mentions, 69 without them; their fact edges added nothing.
-        is_retired: (F,) whether another fact has replaced it.
-        fact_passages, passage_facts: which passage states which fact.
-        entity_facts: facts by end.
-        mentions: (E,) number of passages whose facts name the entity, at least 1.
-        is_hub: (E,) whether the entity is a hub.
-        names, holders: entities whose name stands in a passage or its facts, and the inverse;
-            without hubs.
-        rarity: (E,) how telling a name is: nearly 1 in one passage, falling to 0; 0 in more than
-            ``common_name``.
-        about, subjects: entities that a passage is about, and the inverse; without hubs.
-        synonyms: near entities by entity; ``synonym_cosines`` is aligned with its items.
-        graph: what PageRank walks.
+
+def fold(index: Index) -> None:
+    """Merge what is new into the sorted parts, beside readers; the owner may not update meanwhile.
+
+    The new parts are made without the lock, and put in place under it.
     """
+    put_in_place = [_folding(part) for part in index.foldable()]
+    with index.lock:
+        for put in put_in_place:
+            put()
+    for senses in index.senses.values():
+        if senses.wants_repack:
+            search = senses.repacked()
+            with index.lock:
+                senses.swap(search)
 
-    passages: tuple[Passage, ...]
-    facts: tuple[Fact, ...]
-    entities: tuple[Entity, ...]
-    entity_place: Mapping[str, int]
-    name_table: NameTable
-    id_rank: Ints
-    threads: Ints
-    days: Floats
-    speakers: tuple[str, ...]
-    speaker: Ints
-    asker: str | None
-    is_person: Bools
-    is_personal: Bools
-    is_question: Bools
-    tells_time: Bools
-    hub_words: frozenset[str]
-    postings: Postings
-    meanings: DenseIndex
-    spoken: Ints
-    own_meanings: DenseIndex
-    fact_meanings: DenseIndex
-    ends: Ints
-    is_live: Bools
-    is_retired: Bools
-    fact_passages: Lists
-    passage_facts: Lists
-    entity_facts: Lists
-    mentions: Floats
-    is_hub: Bools
-    names: Lists
-    holders: Lists
-    rarity: Floats
-    about: Lists
-    subjects: Lists
-    synonyms: Lists
-    synonym_cosines: Floats
-    graph: KnowledgeGraph
 
-    @property
-    def covered_share(self) -> float:
-        """Share of the passages that facts were read from."""
-        has_facts = self.passage_facts.lengths > 0
-        return float(has_facts.mean()) if len(has_facts) else 0.0
+def _folding(part: Foldable) -> Callable[[], None]:
+    """Merges a part's news, and returns what puts the outcome in place."""
+    if isinstance(part, KeyTable):
+        return partial(part.swap, part.folded())
+    return partial(part.swap, part.folded())
+
+
+def save_to(home: Home, source: Source, index: Index, digest: str, *, whole: bool) -> bool:
+    """Save a folded index; the owner may not update meanwhile.
+
+    Args:
+        home: where to.
+        source: see ``source_of``.
+        index: folded.
+        digest: of the log's row at the index's ``seq``.
+        whole: write all vectors anew, for instance because the files were removed.
+
+    Returns:
+        Whether it was saved; if not, write it whole the next time.
+    """
+    segments: list[Segment] = []
+    for senses in index.senses.values():
+        path = home.new_segment()
+        if path is None:
+            return False
+        try:
+            if senses.write(path, whole=whole):
+                with index.lock:
+                    senses.adopt(path)
+        except OSError:
+            return False
+        segments += senses.segments
+    with index.lock:
+        seq = index.seq
+        arrays = {name: np.array(one) for name, one in index.arrays().items()}
+        for kind, senses in index.senses.items():
+            arrays |= {f"senses.{kind}.{key}": one for key, one in senses.arrays().items()}
+    return home.save(source, arrays, segments, seq=seq, digest=digest)
+
+
+def open_from(home: Home, loaded: Loaded, settings: RecallSettings) -> Index | None:
+    """The index of a verified snapshot; None where its parts do not fit together."""
+    index = Index(settings)
+    try:
+        index.take(loaded.arrays)
+        for kind, senses in index.senses.items():
+            prefix = f"senses.{kind}."
+            own: dict[str, NDArray[np.generic]] = {
+                key[len(prefix) :]: one
+                for key, one in loaded.arrays.items()
+                if key.startswith(prefix)
+            }
+            senses.load(own, home.folder, loaded.segments)
+    except (StoreCorrupt, KeyError, ValueError):
+        return None
+    index.seq = loaded.seq
+    return index

@@ -1,9 +1,11 @@
-"""Recall: from a question to ranked passages, a chain of pure stages over one snapshot.
+"""Recall: from a question to ranked passages, a chain of stages over one scope's index.
 
-``chain`` is the whole of it. Its stages: ``prior`` (how well each passage answers by itself),
-``seeds``, ``pagerank``, ``bridge`` (second hops) and ``succession`` (what is up to date).
+``chain`` is the whole of it. Its stages: ``question`` (what is asked for), ``candidates`` (who is
+looked at), ``sight`` and ``prior`` (how well each answers by itself), ``seeds``, ``walk`` (by
+``push``), ``bridge`` (second hops) and ``succession`` (what is up to date).
 """
 
-from graphmem.recall.chain import question_text, recall
+from graphmem.recall.chain import Rows, recall
+from graphmem.recall.question import question_text
 
-__all__ = ["question_text", "recall"]
+__all__ = ["Rows", "question_text", "recall"]

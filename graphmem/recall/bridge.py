@@ -11,92 +11,129 @@ asks and p does not tell stands in r, by words and by vectors.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
-from graphmem.index.lexical import Coverage
-from graphmem.index.lists import Floats, Ints, Lists
-from graphmem.index.snapshot import Snapshot
+from graphmem.index.index import Index
+from graphmem.index.lists import Floats, Ints, highest
+from graphmem.recall.question import Question
+from graphmem.recall.sight import Sight, Windows
+from graphmem.settings import RecallSettings
 
-__all__ = ["bridge"]
+__all__ = ["Links", "bridge", "links"]
 
 
-def bridge(
-    memory: Snapshot,
-    first_hops: Ints,
-    scores: Floats,
-    coverage: Coverage,
-    cosines: Floats,
-    *,
-    about_bonus: float,
-) -> Floats:
-    """The bridge score of every passage, shape (passages,), from 0; 0 where none leads to it.
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """Linked pairs of passages: p, r and how strongly, by p, then r; three arrays of a length."""
+
+    hops: Ints
+    passages: Ints
+    strengths: Floats
+
+    def only(self, places: Ints) -> Links:
+        """Some of them."""
+        return Links(self.hops[places], self.passages[places], self.strengths[places])
+
+
+def links(memory: Index, first_hops: Ints, about_bonus: float) -> Links:
+    """The passages that share a telling name with first hops.
 
     Args:
-        memory: the snapshot.
-        first_hops: distinct passages to start from.
-        scores: (passages,) how well each passage answers so far.
-        coverage: the question's terms against the passages.
-        cosines: (passages,) of the question and each passage.
+        memory: the index.
+        first_hops: distinct passages.
         about_bonus: added to the link when one of the two is about an entity that the other names.
     """
-    result = np.zeros(len(scores))
-    places, passages, link = _links(memory, first_hops, about_bonus)
-    if not len(places):
-        return result
-    hops = first_hops[places]
-    missing = _missing_terms(coverage, hops, passages)
-    missing += _missing_sense(memory, first_hops, places, passages, cosines)
-    np.maximum.at(result, passages, scores[hops] * link * missing)
-    return result
-
-
-def _links(memory: Snapshot, first_hops: Ints, about_bonus: float) -> tuple[Ints, Ints, Floats]:
-    """(place of p in first_hops, r, link) for each linked pair, by place, then r."""
-    size = len(memory.passages)
-    places, entities = memory.names.gather(first_hops)
-    near, via, strength = _with_synonyms(memory, places, entities)
-    to, passages = memory.holders.gather(via)
-    keys = near[to] * size + passages
-    keys, link = _largest(keys, strength[to])
+    size = max(1, len(memory.passages))
+    places, entities, _ = memory.named.gather(first_hops)
+    rarity = memory.rarity(entities)
+    is_telling = rarity > 0
+    places, entities, rarity = places[is_telling], entities[is_telling], rarity[is_telling]
+    near, via, strength = _with_synonyms(memory, places, entities, rarity)
+    distinct, of_via = np.unique(via, return_inverse=True)
+    starts, holding = _rows(memory.holders.gather(distinct), len(distinct))
+    to, passages = _repeated(starts, holding, of_via)
+    keys, link = _largest(near[to] * size + passages, strength[to])
     bonus = np.isin(keys, _about_pairs(memory, first_hops, places, entities))
     link = link + about_bonus * bonus
     places, passages = np.divmod(keys, size)
     is_other = passages != first_hops[places]
-    return places[is_other], passages[is_other], link[is_other]
+    return Links(first_hops[places[is_other]], passages[is_other], link[is_other])
 
 
-def _with_synonyms(memory: Snapshot, places: Ints, entities: Ints) -> tuple[Ints, Ints, Floats]:
+def bridge(
+    memory: Index,
+    question: Question,
+    seen: Sight,
+    linked: Links,
+    hop_scores: Floats,
+    settings: RecallSettings,
+) -> Floats:
+    """The bridge score of every passage in sight, shape (n,), from 0; 0 where none leads to it.
+
+    Args:
+        memory: the index.
+        question: what is asked.
+        seen: first hops and what they are linked to among others.
+        linked: the pairs.
+        hop_scores: of each pair's first hop.
+        settings: ``bridge_k`` pairs at most are looked at closely.
+    """
+    result = np.zeros(len(seen.passages))
+    if not len(linked.hops):
+        return result
+    places, hops = seen.places(linked.passages), seen.places(linked.hops)
+    words = _missing_terms(question, seen, hops, places)
+    weight = hop_scores * linked.strengths
+    # What is left of a cosine is hardly ever more than the cosine.
+    promise = weight * (words + np.maximum(0.0, seen.cosines[places]))
+    kept = np.sort(highest(promise, settings.bridge_k))
+    kept = kept[promise[kept] > 0]
+    sense = _missing_sense(memory, seen, linked.only(kept), settings)
+    np.maximum.at(result, places[kept], weight[kept] * (words[kept] + sense))
+    return result
+
+
+def _with_synonyms(
+    memory: Index, places: Ints, entities: Ints, rarity: Floats
+) -> tuple[Ints, Ints, Floats]:
     """Each hop's telling entities and their synonyms: (place, entity, strength of the link)."""
-    rarity = memory.rarity
-    telling = rarity[entities] > 0
-    places, entities = places[telling], entities[telling]
-    of, near = memory.synonyms.gather(entities)
-    cosines = _aligned(memory.synonyms, memory.synonym_cosines, entities)
-    strength = cosines * np.minimum(rarity[entities[of]], rarity[near])
+    of, near, cosines = memory.entities.synonyms.gather(entities)
+    strength = cosines * np.minimum(rarity[of], memory.rarity(near))
     linked = strength > 0
     return (
         np.concatenate([places, places[of][linked]]),
         np.concatenate([entities, near[linked]]),
-        np.concatenate([rarity[entities], strength[linked]]),
+        np.concatenate([rarity, strength[linked]]),
     )
 
 
-def _aligned(lists: Lists, values: Floats, indices: Ints) -> Floats:
-    """Values aligned with the items of ``lists``, gathered as ``lists.gather`` gathers these."""
-    _, places = Lists(lists.starts, np.arange(len(lists.items))).gather(indices)
-    return values[places]
+def _rows(gathered: tuple[Ints, Ints, Floats], count: int) -> tuple[Ints, Ints]:
+    places, items, _ = gathered
+    starts = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(places, minlength=count), out=starts[1:])
+    return starts, items
 
 
-def _about_pairs(memory: Snapshot, first_hops: Ints, places: Ints, entities: Ints) -> Ints:
+def _repeated(starts: Ints, items: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """(place in ``rows``, item) of rows that may repeat."""
+    lengths = starts[rows + 1] - starts[rows]
+    places = np.repeat(np.arange(len(rows)), lengths)
+    within = np.arange(len(places)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return places, items[starts[rows][places] + within]
+
+
+def _about_pairs(memory: Index, first_hops: Ints, places: Ints, entities: Ints) -> Ints:
     """Keys of pairs where one passage is about an entity that the other names."""
-    size = len(memory.passages)
-    about_places, topics = memory.about.gather(first_hops)
-    topic_is_telling = memory.rarity[topics] > 0
-    about_places, topics = about_places[topic_is_telling], topics[topic_is_telling]
-    of, naming = memory.holders.gather(topics)
-    telling = memory.rarity[entities] > 0
-    by, subjects = memory.subjects.gather(entities[telling])
-    return np.concatenate([about_places[of] * size + naming, places[telling][by] * size + subjects])
+    size = max(1, len(memory.passages))
+    about_places, topics, _ = memory.topics.gather(first_hops)
+    telling = memory.rarity(topics) > 0
+    about_places, topics = about_places[telling], topics[telling]
+    of, naming, _ = memory.holders.gather(topics)
+    by, subjects, _ = memory.subjects.gather(entities)
+    return np.concatenate([about_places[of] * size + naming, places[by] * size + subjects])
 
 
 def _largest(keys: Ints, values: Floats) -> tuple[Ints, Floats]:
@@ -107,23 +144,33 @@ def _largest(keys: Ints, values: Floats) -> tuple[Ints, Floats]:
     return keys[starts], np.maximum.reduceat(values, starts) if len(starts) else values
 
 
-def _missing_terms(coverage: Coverage, hops: Ints, passages: Ints) -> Floats:
+def _missing_terms(question: Question, seen: Sight, hops: Ints, places: Ints) -> Floats:
     """Share of the question's terms, by idf, that r has and p lacks."""
-    total = float(coverage.idf.sum())
+    total = float(question.idf.sum())
     if total <= 0:
         return np.zeros(len(hops))
-    adds = coverage.present[:, passages] & ~coverage.present[:, hops]
-    return np.asarray(np.einsum("t,tr->r", coverage.idf, adds) / total, dtype=np.float64)
+    adds = seen.present[:, places] & ~seen.present[:, hops]
+    return np.asarray(np.einsum("t,tr->r", question.idf, adds) / total, dtype=np.float64)
 
 
-def _missing_sense(
-    memory: Snapshot, first_hops: Ints, places: Ints, passages: Ints, cosines: Floats
-) -> Floats:
+def _missing_sense(memory: Index, seen: Sight, linked: Links, settings: RecallSettings) -> Floats:
     """Cosine of r with what is left of the question's vector without its part along p's."""
-    counts = np.bincount(places, minlength=len(first_hops))
-    table = np.full((len(first_hops), int(counts.max())), -1, dtype=np.int64)
-    column = np.arange(len(places)) - (np.cumsum(counts) - counts)[places]
-    table[places, column] = passages
-    among = memory.meanings.subset_scores(memory.meanings.rows(first_hops), table)
-    rest = cosines[passages] - cosines[first_hops][places] * among[places, column]
-    return np.maximum(0.0, rest)
+    if not memory.senses["passage"].dims or not len(linked.hops):
+        return np.zeros(len(linked.hops))
+    distinct, places = np.unique([linked.hops, linked.passages], return_inverse=True)
+    hops, passages = places.reshape(2, -1)
+    vectors = _windowed(memory, distinct, settings)
+    among = np.einsum("pd,pd->p", vectors[hops], vectors[passages])
+    cosines = seen.cosines[seen.places(distinct)]
+    rest: Floats = np.maximum(0.0, cosines[passages] - cosines[hops] * among)
+    return rest
+
+
+def _windowed(memory: Index, passages: Ints, settings: RecallSettings) -> NDArray[np.float32]:
+    """The passages' vectors with their neighbours', of unit length."""
+    windows = Windows.of(memory, passages, settings)
+    vectors = memory.senses["passage"].take(np.append(windows.members, -1))
+    total = windows.summed(vectors)
+    lengths = memory.window_length(passages).astype(np.float32)
+    total /= np.where(lengths > 0, lengths, np.float32(1))[:, None]
+    return total

@@ -17,6 +17,7 @@ Without seeds, or where facts were read from few passages, h and the messages' o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,60 +25,70 @@ from numpy.typing import NDArray
 
 from graphmem.errors import InvalidInput
 from graphmem.index.index import Index
-from graphmem.index.lists import Bools, Floats, Ints, highest
-from graphmem.index.snapshot import Snapshot
-from graphmem.recall.bridge import bridge
+from graphmem.index.lists import Floats, Ints
+from graphmem.recall.bridge import bridge, links
+from graphmem.recall.candidates import candidates
 from graphmem.recall.clock import Clock
-from graphmem.recall.pagerank import power
-from graphmem.recall.prior import Prior, scaled, weigh
+from graphmem.recall.prior import Prior, weigh, widen
+from graphmem.recall.question import Question, ask
 from graphmem.recall.seeds import Reset, Seeds, find_seeds, withheld
+from graphmem.recall.sight import look
 from graphmem.recall.succession import lift_later
+from graphmem.recall.walk import Reached, walk
 from graphmem.settings import RecallSettings
-from graphmem.types import Fact, FactHit, RankedPassage, Recall, Route, Scope, Seed
-from graphmem.words import words
+from graphmem.types import (
+    Entity,
+    Fact,
+    FactHit,
+    Passage,
+    RankedPassage,
+    Recall,
+    Route,
+    Scope,
+    Seed,
+)
 
-__all__ = ["question_text", "recall"]
-
-
-def question_text(index: Index, query: str) -> str:
-    """What of a question is to be embedded: all but the names of hubs, who are in everything.
-
-    The question itself where nothing else would be left.
-    """
-    hub_words = index.snapshot().hub_words
-    if not hub_words:
-        return query
-    kept = [token for token in query.split() if not _is_hub(token, hub_words)]
-    return " ".join(kept) if words(" ".join(kept)) else query
+__all__ = ["Rows", "recall"]
 
 
-def _is_hub(token: str, hub_words: frozenset[str]) -> bool:
-    token_words = words(token)
-    return bool(token_words) and all(word in hub_words for word in token_words)
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What is shown of an answer, by id; what was forgotten meanwhile is missing."""
+
+    passages: dict[str, Passage]
+    facts: dict[str, Fact]
+    entities: dict[str, Entity]
+
+
+Read = Callable[[Sequence[str], Sequence[str], Sequence[str]], Rows]
+"""Reads rows by the ids of passages, facts and entities."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """A ranking and what it rests on.
+    """A ranking and what it rests on; n passages.
 
     Attributes:
         route, reason: as in ``Recall``.
-        ranking: passages that may be shown, best first, at least ``top_k`` where there are.
-        scores: (P,) what they are ranked by, each at least 0.
+        ranking: passages that may be shown, best first.
+        passages: (n,) all that were ranked, ascending.
+        scores: (n,) what they are ranked by, each at least 0.
         seeds: where the walk began; None without a walk.
     """
 
     route: Route
     reason: str
     ranking: Ints
+    passages: Ints
     scores: Floats
     seeds: Seeds | None = None
 
 
 def recall(
-    index: Index,
+    memory: Index,
     query: str,
     vector: NDArray[np.float32] | None,
+    read: Read,
     *,
     scope: Scope,
     top_k: int = 5,
@@ -90,9 +101,10 @@ def recall(
     may rise once there.
 
     Args:
-        index: the scope's memory.
+        memory: the scope's index.
         query: the question.
-        vector: the embedding of ``question_text(index, query)``; None for words alone.
+        vector: the embedding of ``question_text(memory, query)``; None for words alone.
+        read: reads what is shown.
         scope: whose memory it is, for the result.
         top_k: number of passages, at least 1.
         settings: the constants.
@@ -105,48 +117,38 @@ def recall(
         raise InvalidInput(f"top_k must be at least 1, not {top_k}")
     clock = Clock()
     with clock.stage("total"):
-        with clock.stage("index"):
-            memory = index.snapshot()
-        eligible = _eligible(memory, session)
-        reason = _why_empty(memory, eligible, query)
-        if reason:
-            return Recall(query, scope, reason=reason, timings=clock.spent)
-        vector = _checked(memory, vector)
-        found = _find(memory, query, vector, eligible, top_k, settings, clock)
-        with clock.stage("facts"):
-            facts = found.seeds.facts if found.seeds else np.zeros(0, dtype=np.int64)
-            passages = tuple(
-                RankedPassage(memory.passages[p], score, _on_the_way(memory, p, facts))
-                for p, score in _scored(found.ranking[:top_k], found.scores)
-            )
-    answer = Recall(query, scope, passages, found.route, found.reason, timings=clock.spent)
-    return answer if found.seeds is None else _with_seeds(answer, memory, found.seeds)
+        with memory.lock:
+            reason = _why_empty(memory, query, session)
+            if reason:
+                return Recall(query, scope, reason=reason, timings=clock.spent)
+            vector = _checked(memory, vector)
+            found = _find(memory, query, vector, session, top_k, settings, clock)
+            shown = _shown(memory, found, top_k)
+        with clock.stage("read"):
+            rows = read(shown.passage_ids, shown.fact_ids, shown.entity_ids)
+        answer = _answer(Recall(query, scope, timings=clock.spent), found, shown, rows)
+    return answer
 
 
-def _why_empty(memory: Snapshot, eligible: Bools, query: str) -> str:
+def _why_empty(memory: Index, query: str, session: str | None) -> str:
     """Why there is nothing to rank; ``""`` where there is."""
-    if not memory.passages:
+    if not len(memory):
         return "nothing is stored"
-    if not eligible.any():
+    if session is not None and not len(memory.passages.session(session)):
         return "nothing is stored of this session"
     return "" if query.strip() else "the question is empty"
 
 
-def _eligible(memory: Snapshot, session: str | None) -> Bools:
-    if session is None:
-        return np.ones(len(memory.passages), dtype=np.bool_)
-    return np.array([passage.session == session for passage in memory.passages], dtype=np.bool_)
-
-
-def _checked(memory: Snapshot, vector: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
+def _checked(memory: Index, vector: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
     """The vector where it can be compared with the memory's; None where there is none."""
-    if vector is None or not memory.meanings.has_vectors:
+    senses = memory.senses["passage"]
+    if vector is None or not len(senses):
         return None
     vector = np.asarray(vector, dtype=np.float32)
-    if vector.shape != (memory.meanings.dims,):
+    if vector.shape != (senses.dims,):
         raise InvalidInput(
             f"the question's vector has shape {vector.shape}, the memory's vectors "
-            f"{memory.meanings.dims} numbers: embed both with one model"
+            f"{senses.dims} numbers: embed both with one model"
         )
     if not np.isfinite(vector).all():
         raise InvalidInput("the question's vector holds values that are not finite numbers")
@@ -154,122 +156,233 @@ def _checked(memory: Snapshot, vector: NDArray[np.float32] | None) -> NDArray[np
 
 
 def _find(
-    memory: Snapshot,
+    memory: Index,
     query: str,
     vector: NDArray[np.float32] | None,
-    eligible: Bools,
+    session: str | None,
     top_k: int,
     settings: RecallSettings,
     clock: Clock,
 ) -> Found:
-    prior = weigh(memory, query, vector, settings, clock)
+    with clock.stage("candidates"):
+        question = ask(memory, query, vector)
+        looked_at = candidates(memory, question, settings, session)
+    with clock.stage("sight"):
+        seen = look(memory, question, looked_at, settings)
+    with clock.stage("facts"):
+        prior = weigh(memory, question, seen, settings, top_k)
     if vector is None:
         # By words, only passages that share one.
-        eligible = eligible & (prior.coverage.share > 0)
-        reason = "no vectors: words alone"
-        return _by_prior(memory, prior, eligible, top_k, settings, "lexical", reason)
+        kept = np.nonzero(prior.sight.share > 0)[0]
+        return _by_prior(memory, prior, kept, "lexical", "no vectors: words alone", top_k, settings)
+    every = np.arange(len(prior.passages))
     if memory.covered_share < settings.least_covered:
         reason = f"facts were read from only {memory.covered_share:.0%} of the passages"
-        return _by_prior(memory, prior, eligible, top_k, settings, "dense", reason)
+        return _by_prior(memory, prior, every, "dense", reason, top_k, settings)
     with clock.stage("seeds"):
-        seeds = find_seeds(memory, prior, settings)
-    if not seeds.reset.weights.any():
+        seeds = find_seeds(memory, prior, question.named, settings)
+    if not len(seeds.reset.vertices):
         reason = "no fact fits the question and it names nothing known"
-        return _by_prior(memory, prior, eligible, top_k, settings, "dense", reason)
+        return _by_prior(memory, prior, every, "dense", reason, top_k, settings)
     with clock.stage("walk"):
-        walked = _walk(memory, seeds.reset, prior, settings)
+        reached = walk(memory, seeds.reset, settings, top_k)
+    return _by_walk(memory, question, prior, seeds, reached, session, top_k, settings, clock)
+
+
+def _by_prior(
+    memory: Index,
+    prior: Prior,
+    places: Ints,
+    route: Route,
+    reason: str,
+    top_k: int,
+    settings: RecallSettings,
+) -> Found:
+    """The ranking without a walk: by h, and the messages' own sense."""
+    scores = prior.scores + settings.own_weight * prior.own
+    passages, scores = prior.passages[places], scores[places]
+    best = _best(memory, passages, scores, top_k)
+    return Found(route, reason, best, passages, scores)
+
+
+def _by_walk(
+    memory: Index,
+    question: Question,
+    prior: Prior,
+    seeds: Seeds,
+    reached: Reached,
+    session: str | None,
+    top_k: int,
+    settings: RecallSettings,
+    clock: Clock,
+) -> Found:
+    with clock.stage("sight"):
+        eligible = reached.best(settings.passage_k, memory.passages.ids)
+        if session is not None:
+            eligible = np.intersect1d(eligible, memory.passages.session(session))
+        more = np.setdiff1d(eligible, prior.passages)
+        prior = widen(memory, question, prior, look(memory, question, more, settings), settings)
     with clock.stage("bridge"):
-        scores = walked + settings.bridge_weight * _bridge(memory, prior, walked, settings)
-        scores += settings.own_weight * prior.own
+        walked = _walked(prior, reached, settings)
+        so_far = (prior.scores + walked) / 2
+        hops = memory.passages.ids.highest(prior.passages, so_far, settings.first_hops)
+        linked = links(memory, prior.passages[hops], settings.about_bonus)
+        if session is not None:
+            linked = linked.only(
+                np.nonzero(np.isin(linked.passages, memory.passages.session(session)))[0]
+            )
+        seen = prior.sight
+        beyond = np.setdiff1d(linked.passages, seen.passages)
+        seen = seen.join(look(memory, question, beyond, settings))
+        hop_scores = so_far[prior.sight.places(linked.hops)]
+        bridged = bridge(memory, question, seen, linked, hop_scores, settings)
+        scores = settings.bridge_weight * bridged
+        known = seen.places(prior.passages)
+        scores[known] += walked + settings.own_weight * prior.own
+        new = seen.places(beyond)
+        scores[new] += prior.share_of_own(seen.own[new]) * settings.own_weight
+        scores[new] += _risen(reached.rank(beyond), settings)
     with clock.stage("order"):
+        best = _best(memory, seen.passages, scores, max(top_k, settings.later_among))
         ranking = lift_later(
             memory,
-            _best(memory, scores, eligible, max(top_k, settings.later_among)),
-            seeds.fact_scores,
+            best,
+            seeds,
             among=settings.later_among,
             alike=settings.later_alike,
             as_good=settings.later_as_good,
         )
+        if session is not None:
+            ranking = ranking[np.isin(ranking, memory.passages.session(session))]
     reason = f"seeded by facts: {len(seeds.facts)}, by names in the question: {len(seeds.named)}"
-    return Found("graph", reason, ranking[eligible[ranking]], scores, seeds)
+    return Found("graph", reason, ranking, seen.passages, scores, seeds)
 
 
-def _by_prior(
-    memory: Snapshot,
-    prior: Prior,
-    eligible: Bools,
-    top_k: int,
-    settings: RecallSettings,
-    route: Route,
-    reason: str,
-) -> Found:
-    """The ranking without a walk: by h, and the messages' own sense."""
-    scores = prior.scores + settings.own_weight * prior.own
-    return Found(route, reason, _best(memory, scores, eligible, top_k), scores)
-
-
-def _best(memory: Snapshot, scores: Floats, eligible: Bools, count: int) -> Ints:
-    """The ``count`` best eligible passages, best first, ties by id."""
-    best = highest(np.where(eligible, scores, -np.inf), count, memory.id_rank)
-    return best[eligible[best]]
-
-
-def _walk(memory: Snapshot, start: Reset, prior: Prior, settings: RecallSettings) -> Floats:
+def _walked(prior: Prior, reached: Reached, settings: RecallSettings) -> Floats:
     """z: the walk's score of each passage, 0 to 1."""
-    rank = power(memory.graph, start.weights, damping=settings.damping, steps=settings.steps)
-    reached = scaled(rank[memory.graph.entities :])
-    half = settings.walk_half
-    walked: Floats = (1 + half) * reached / (reached + half)
     # Where no fact leads, the walk does not come, however well a passage answers by itself.
-    return np.maximum(walked, prior.scores**settings.passage_power)
-
-
-def _bridge(memory: Snapshot, prior: Prior, walked: Floats, settings: RecallSettings) -> Floats:
-    scores = (prior.scores + walked) / 2
-    return bridge(
-        memory,
-        highest(scores, settings.first_hops, memory.id_rank),
-        scores,
-        prior.coverage,
-        prior.cosines,
-        about_bonus=settings.about_bonus,
+    return np.maximum(
+        _risen(reached.rank(prior.passages), settings), prior.scores**settings.passage_power
     )
 
 
-def _scored(positions: Ints, scores: Floats) -> list[tuple[int, float]]:
-    return list(zip(positions.tolist(), scores[positions].tolist(), strict=True))
+def _risen(ranks: Floats, settings: RecallSettings) -> Floats:
+    half = settings.walk_half
+    return (1 + half) * ranks / (ranks + half)
 
 
-def _on_the_way(memory: Snapshot, passage: int, seeds: Ints) -> tuple[Fact, ...]:
-    """Live facts of the passage: seed facts first, then those that share an end with one."""
-    ends = {end for end in memory.ends[seeds].ravel().tolist() if not memory.is_hub[end]}
-    facts = [f for f in memory.passage_facts[passage].tolist() if memory.is_live[f]]
-    chosen = [f for f in seeds.tolist() if f in facts]
-    near = [f for f in facts if f not in chosen and not ends.isdisjoint(memory.ends[f].tolist())]
-    return tuple(memory.facts[f] for f in chosen + near)
+def _best(memory: Index, passages: Ints, scores: Floats, count: int) -> Ints:
+    """The ``count`` passages of the highest scores, best first, ties by id."""
+    return passages[memory.passages.ids.highest(passages, scores, count)]
 
 
-def _with_seeds(answer: Recall, memory: Snapshot, seeds: Seeds) -> Recall:
-    return replace(
-        answer,
-        facts=tuple(
-            FactHit(memory.facts[f], score) for f, score in _scored(seeds.facts, seeds.fact_scores)
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What is shown of an answer, by id.
+
+    Attributes:
+        passage_ids, scores: ranked.
+        on_the_way: for each passage its facts that lead from the seeds to it.
+        seed_facts: (id, score), best first.
+        seeds: (entity's id, weight, reason), heaviest first.
+        withheld: as in ``Recall``.
+    """
+
+    passage_ids: list[str]
+    scores: list[float]
+    on_the_way: list[list[str]]
+    seed_facts: list[tuple[str, float]]
+    seeds: list[tuple[str, float, str]]
+    withheld: dict[str, int]
+
+    @property
+    def fact_ids(self) -> list[str]:
+        """Of all facts."""
+        shown = [id_ for some in self.on_the_way for id_ in some]
+        return list(dict.fromkeys([id_ for id_, _ in self.seed_facts] + shown))
+
+    @property
+    def entity_ids(self) -> list[str]:
+        """Of all entities."""
+        return [id_ for id_, _, _ in self.seeds]
+
+
+def _shown(memory: Index, found: Found, top_k: int) -> _Shown:
+    ranking = found.ranking[:top_k]
+    scores = found.scores[np.searchsorted(found.passages, ranking)]
+    ids = memory.passages.ids.texts(ranking)
+    seeds = found.seeds
+    if seeds is None:
+        ways = [memory.facts.ids.texts(one) for one in _ways(memory, ranking, _NONE)]
+        return _Shown(ids, scores.tolist(), ways, [], [], {})
+    return _Shown(
+        ids,
+        scores.tolist(),
+        [memory.facts.ids.texts(one) for one in _ways(memory, ranking, seeds.facts)],
+        list(
+            zip(
+                memory.facts.ids.texts(seeds.facts),
+                seeds.score(seeds.facts).tolist(),
+                strict=True,
+            )
         ),
-        seeds=_entities(memory, seeds.reset),
-        withheld=withheld(memory, seeds.fact_scores, seeds.facts),
+        _seeds(memory, seeds.reset),
+        withheld(memory, seeds),
     )
 
 
-def _entities(memory: Snapshot, start: Reset) -> tuple[Seed, ...]:
+def _ways(memory: Index, ranking: Ints, seeds: Ints) -> list[Ints]:
+    """Live facts of each passage: seed facts first, then those that share an end with one."""
+    ends = np.unique(memory.facts.ends(seeds).ravel())
+    ends = ends[~memory.is_hub(ends)]
+    places, facts, _ = memory.facts.stated.gather(ranking)
+    live = memory.facts.is_live(facts)
+    places, facts = places[live], facts[live]
+    rank = np.full(len(facts), len(seeds), dtype=np.int64)
+    for number, seed in enumerate(seeds.tolist()):
+        rank[facts == seed] = number
+    near = np.isin(memory.facts.ends(facts), ends).any(axis=1) | (rank < len(seeds))
+    places, facts, rank = places[near], facts[near], rank[near]
+    order = np.lexsort((memory.facts.ids.ranks(facts), rank, places))
+    places, facts = places[order], facts[order]
+    return [facts[places == place] for place in range(len(ranking))]
+
+
+def _seeds(memory: Index, start: Reset) -> list[tuple[str, float, str]]:
     """Entities of the reset distribution, heaviest first, ties by id."""
     weights = start.by_fact + start.by_name
-    touched = np.nonzero(weights)[0]
-    order = touched[np.lexsort((touched, -weights[touched]))]
-    return tuple(
-        Seed(
-            memory.entities[e],
-            float(weights[e]),
-            "fact" if start.by_fact[e] >= start.by_name[e] else "name",
-        )
-        for e in order.tolist()
+    order = np.lexsort((memory.entities.ids.ranks(start.entities), -weights))
+    order = order[weights[order] > 0]
+    reasons = np.where(start.by_fact >= start.by_name, "fact", "name")[order].tolist()
+    ids = memory.entities.ids.texts(start.entities[order])
+    return list(zip(ids, weights[order].tolist(), reasons, strict=True))
+
+
+def _answer(empty: Recall, found: Found, shown: _Shown, rows: Rows) -> Recall:
+    passages = zip(shown.passage_ids, shown.scores, shown.on_the_way, strict=True)
+    return replace(
+        empty,
+        passages=tuple(
+            RankedPassage(
+                rows.passages[id_],
+                score,
+                tuple(rows.facts[fact] for fact in way if fact in rows.facts),
+            )
+            for id_, score, way in passages
+            if id_ in rows.passages
+        ),
+        route=found.route,
+        reason=found.reason,
+        facts=tuple(
+            FactHit(rows.facts[id_], score) for id_, score in shown.seed_facts if id_ in rows.facts
+        ),
+        seeds=tuple(
+            Seed(rows.entities[id_], weight, reason)  # type: ignore[arg-type]
+            for id_, weight, reason in shown.seeds
+            if id_ in rows.entities
+        ),
+        withheld=shown.withheld,
     )
+
+
+_NONE = np.zeros(0, dtype=np.int64)

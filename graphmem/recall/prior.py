@@ -1,90 +1,114 @@
-"""What a question finds before any walk: h, how well each passage answers by itself.
-
-h adds up the share of the question's words that the passage covers, its cosine with the question,
-that of its best fact, and what topic, speaker, time and manner tell. A part whose field is missing
-(vectors, facts, speakers) is silent.
-"""
+"""What a question finds before any walk: h of the passages that are looked at, and their facts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphmem.index.cues import QuestionCues, closeness, read_question
-from graphmem.index.lexical import Coverage
+from graphmem.index.index import Index
 from graphmem.index.lists import Floats, Ints
-from graphmem.index.snapshot import Snapshot
-from graphmem.recall.clock import Clock
+from graphmem.recall.question import Question
+from graphmem.recall.sight import Sight
 from graphmem.settings import RecallSettings
-from graphmem.words import terms, words
 
-__all__ = ["Prior", "scaled", "weigh"]
+__all__ = ["Prior", "scaled", "weigh", "widen"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prior:
-    """What a question finds before any walk.
+    """How well passages answer by themselves; n passages, m facts.
 
     Attributes:
-        coverage: the question's terms against the passages.
-        cosines: (P,) of the question and each passage, -1 to 1; 0 without vectors.
-        fact_cosines: (F,) of the question and each fact, likewise.
-        own: (P,) cosine of the question and a message without its neighbours, as a share of the
+        sight: what the passages show.
+        scores: (n,) h as a share of the highest, 0 to 1.
+        own: (n,) cosine of the question and a message without its neighbours, as a share of the
             highest, 0 to 1; 0 for documents.
-        named: positions of the entities that the question names, ascending, hubs left out.
-        scores: (P,) h as a share of the highest, 0 to 1.
+        facts: (m,) the facts of the passages that were weighed first, ascending.
+        cosines: (m,) of the question and each fact; 0 without vectors.
+        best: (m,) the highest h of a passage that states the fact.
+        top, own_top: what the highest h, and the highest own cosine, were before they were scaled.
     """
 
-    coverage: Coverage
-    cosines: Floats
-    fact_cosines: Floats
-    own: Floats
-    named: Ints
+    sight: Sight
     scores: Floats
+    own: Floats
+    facts: Ints
+    cosines: Floats
+    best: Floats
+    top: float
+    own_top: float
+
+    @property
+    def passages(self) -> Ints:
+        """(n,) ascending."""
+        return self.sight.passages
+
+    def share_of_own(self, own: Floats) -> Floats:
+        """Cosines of messages alone, as shares of the highest."""
+        return _shares(own, self.own_top)
 
 
 def weigh(
-    memory: Snapshot,
-    query: str,
-    vector: NDArray[np.float32] | None,
-    settings: RecallSettings,
-    clock: Clock,
+    memory: Index, question: Question, seen: Sight, settings: RecallSettings, least: int
 ) -> Prior:
-    """The prior of a question; without its vector, by words and cues alone."""
-    with clock.stage("words"):
-        question = words(query)
-        asked = terms([word for word in question if word not in memory.hub_words])
-        named = _named_entities(memory, question)
-        coverage = memory.postings.cover(asked, k1=settings.bm25_k1, b=settings.bm25_b)
-    with clock.stage("vectors"):
-        cosines, fact_cosines = np.zeros(len(memory.passages)), np.zeros(len(memory.facts))
-        own = np.zeros(len(memory.passages))
-        if vector is not None:
-            cosines = memory.meanings.scores(vector)
-            fact_cosines = memory.fact_meanings.scores(vector)
-            own[memory.spoken] = scaled(memory.own_meanings.scores(vector))
-    with clock.stage("prior"):
-        best_fact = memory.passage_facts.maxima(fact_cosines)
-        cues = read_question(query, memory.speakers, memory.asker)
-        scores = coverage.share + settings.meaning_weight * cosines
-        scores += settings.fact_weight * best_fact + _cue_scores(memory, cues, settings)
-        scores += settings.topic_weight * _topics(memory, named)
-    return Prior(coverage, cosines, fact_cosines, own, named, scaled(scores))
+    """The prior of a question, over the ``weigh_k`` passages that show most, or ``least``."""
+    count = max(settings.weigh_k, least)
+    kept = np.sort(memory.passages.ids.highest(seen.passages, seen.base, count))
+    own_top = float(seen.own.max(initial=0.0))
+    seen = seen.only(kept)
+    stated = _Stated.by(memory, question, seen.passages)
+    scores = stated.lifted(seen.base, settings)
+    top = float(scores.max(initial=0.0))
+    scores = _shares(scores, top)
+    best = np.zeros(len(stated.facts))
+    np.maximum.at(best, stated.of, scores[stated.places])
+    own = _shares(seen.own, own_top)
+    return Prior(seen, scores, own, stated.facts, stated.cosines, best, top, own_top)
 
 
-def _named_entities(memory: Snapshot, question: Sequence[str]) -> Ints:
-    """Positions of the entities that the question's words name, ascending, hubs left out."""
-    found = {
-        memory.entity_place[entity]
-        for name in memory.name_table.longest_in(question)
-        for entity in memory.name_table.ids(name)
-        if entity in memory.entity_place
-    }
-    places = np.array(sorted(found), dtype=np.int64)
-    return places[~memory.is_hub[places]]
+def widen(
+    memory: Index, question: Question, prior: Prior, more: Sight, settings: RecallSettings
+) -> Prior:
+    """The prior with more passages, measured by the same highest score, but not their facts."""
+    stated = _Stated.by(memory, question, more.passages)
+    scores = _shares(stated.lifted(more.base, settings), prior.top)
+    both = prior.sight.join(more)
+    joined, own = np.zeros(len(both.passages)), _shares(both.own, prior.own_top)
+    joined[both.places(prior.passages)] = prior.scores
+    joined[both.places(more.passages)] = scores
+    return replace(prior, sight=both, scores=joined, own=own)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stated:
+    """What passages state.
+
+    Attributes:
+        places, of: pairs of a passage and one of its facts, by their places.
+        facts: ascending.
+        cosines: of the question and each fact; 0 without vectors.
+    """
+
+    places: Ints
+    of: Ints
+    facts: Ints
+    cosines: Floats
+
+    @classmethod
+    def by(cls, memory: Index, question: Question, passages: Ints) -> _Stated:
+        places, stated, _ = memory.facts.stated.gather(passages)
+        facts, of = np.unique(stated, return_inverse=True)
+        cosines = np.zeros(len(facts))
+        if question.vector is not None:
+            cosines = memory.senses["fact"].cosines(facts, question.vector[None])[0]
+        return cls(places, of, facts, cosines)
+
+    def lifted(self, base: Floats, settings: RecallSettings) -> Floats:
+        """h: the passages' ``base`` with their best facts."""
+        best = np.full(len(base), -np.inf)
+        np.maximum.at(best, self.places, self.cosines[self.of])
+        return base + settings.fact_weight * np.where(np.isfinite(best), best, 0.0)
 
 
 def scaled(values: Floats) -> Floats:
@@ -93,36 +117,9 @@ def scaled(values: Floats) -> Floats:
     Unlike a stretch from lowest to highest it does not depend on the worst of the memory, and a
     memory of one passage keeps its score; measured, the two tie.
     """
-    highest_value = float(values.max(initial=0.0))
-    clipped = np.maximum(values, 0.0)
-    return clipped / highest_value if highest_value > 0 else clipped
+    return _shares(values, float(values.max(initial=0.0)))
 
 
-def _topics(memory: Snapshot, named: Ints) -> Floats:
-    """(P,) how telling the name of an entity is that the document is about; 0 for messages."""
-    telling = np.zeros(len(memory.passages))
-    of, passages = memory.subjects.gather(named)
-    np.maximum.at(telling, passages, memory.rarity[named[of]])
-    telling[memory.spoken] = 0.0
-    return telling
-
-
-def _cue_scores(memory: Snapshot, cues: QuestionCues, settings: RecallSettings) -> Floats:
-    """What speaker, time and manner add to h."""
-    scores = settings.personal_weight * memory.is_personal.astype(np.float64)
-    scores -= settings.question_weight * memory.is_question
-    if cues.asks_when:
-        scores += settings.time_weight * memory.tells_time
-    is_spoken = memory.speaker >= 0
-    if cues.dates:
-        near = closeness(cues.dates, memory.days, settings.date_scale)
-        scores += settings.date_weight * np.where(is_spoken, near, 0.0)
-    if cues.speakers:
-        scores -= settings.document_weight * ~is_spoken
-    if len(cues.speakers) == 1:
-        # Half for the right speaker, half off for others: a question that names nobody stands in
-        # the middle.
-        is_named = memory.speaker == memory.speakers.index(cues.speakers[0])
-        half = settings.speaker_weight / 2
-        scores += np.where(is_spoken, np.where(is_named, half, -half), 0.0)
-    return scores
+def _shares(values: Floats, top: float) -> Floats:
+    clipped: Floats = np.clip(values, 0.0, max(top, 0.0))
+    return clipped / top if top > 0 else clipped

@@ -6,35 +6,41 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphmem.index.lists import Floats, Ints, highest
-from graphmem.index.snapshot import Snapshot
+from graphmem.index.graph import entity_vertices, passage_vertices
+from graphmem.index.index import Index
+from graphmem.index.lists import Floats, Ints, contenders, highest, places
 from graphmem.recall.prior import Prior, scaled
 from graphmem.settings import RecallSettings
 
-__all__ = [
-    "Reset",
-    "Seeds",
-    "fact_scores",
-    "find_seeds",
-    "reset",
-    "seed_facts",
-    "withheld",
-]
+__all__ = ["Reset", "Seeds", "fact_scores", "find_seeds", "seed_facts", "withheld"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reset:
-    """A reset distribution and what it is made of.
+    """A reset distribution and what it is made of; empty where there is nothing to start from.
 
     Attributes:
-        weights: shape (entities + passages,), not negative, summing to one, or all zero.
-        by_fact, by_name: shape (entities,): each entity's share from seed facts, and from its name
-            in the question.
+        entities: ascending, each with a share from seed facts or from its name in the question.
+        by_fact, by_name: those shares.
+        passages: the best by themselves.
+        by_passage: their shares. All shares together sum to one.
     """
 
-    weights: Floats
+    entities: Ints
     by_fact: Floats
     by_name: Floats
+    passages: Ints
+    by_passage: Floats
+
+    @property
+    def vertices(self) -> Ints:
+        """Vertices of the entities, then of the passages."""
+        return np.concatenate([entity_vertices(self.entities), passage_vertices(self.passages)])
+
+    @property
+    def weights(self) -> Floats:
+        """Aligned with ``vertices``."""
+        return np.concatenate([self.by_fact + self.by_name, self.by_passage])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,109 +48,113 @@ class Seeds:
     """Where a walk begins, and why.
 
     Attributes:
-        facts: positions of the seed facts, best first.
-        fact_scores: (F,) how well each fact fits the question, 0 to 1.
-        named: positions of the entities that the question names.
-        reset: what follows from them; all zero where nothing fits.
+        facts: the seed facts, best first.
+        known: facts that were looked at, ascending; ``scores``: how well each fits the question, 0
+            to 1.
+        named: the entities that the question names.
+        reset: what follows from them.
     """
 
     facts: Ints
-    fact_scores: Floats
+    known: Ints
+    scores: Floats
     named: Ints
     reset: Reset
 
+    def score(self, facts: Ints) -> Floats:
+        """How well facts fit the question; 0 for those that were not looked at."""
+        at = places(self.known, facts)
+        return np.append(self.scores, 0.0)[at]
 
-def find_seeds(memory: Snapshot, prior: Prior, settings: RecallSettings) -> Seeds:
+
+def find_seeds(memory: Index, prior: Prior, named: Ints, settings: RecallSettings) -> Seeds:
     """The seeds of a question."""
-    scores = fact_scores(memory, prior.fact_cosines, prior.scores, settings.fact_prior)
-    facts = seed_facts(
-        memory, scores, settings.seed_k, most=settings.seed_most, near=settings.seed_near
-    )
-    start = reset(
-        memory,
-        facts,
-        scores,
-        prior.named,
-        prior.scores,
-        name_weight=settings.name_weight,
-        passage_weight=settings.passage_weight,
-        passage_power=settings.passage_power,
-        passages=settings.passage_k,
-    )
-    return Seeds(facts, scores, prior.named, start)
+    scores = fact_scores(prior, settings.fact_prior)
+    live = np.where(memory.facts.is_live(prior.facts), scores, 0.0)
+    likely = contenders(live, max(settings.seed_k, settings.seed_most))
+    places = likely[
+        seed_facts(
+            live[likely],
+            memory.facts.ids.ranks(prior.facts[likely]),
+            settings.seed_k,
+            most=settings.seed_most,
+            near=settings.seed_near,
+        )
+    ]
+    start = _reset(memory, prior, prior.facts[places], scores[places], named, settings)
+    return Seeds(prior.facts[places], prior.facts, scores, named, start)
 
 
-def fact_scores(memory: Snapshot, cosines: Floats, prior: Floats, prior_weight: float) -> Floats:
+def fact_scores(prior: Prior, prior_weight: float) -> Floats:
     """How well each fact fits the question, 0 to 1, shape (facts,).
 
     A fact looks right far more often when its passage does too, so the passage's score counts
     ``prior_weight`` times as much as its own cosine (both as shares of the highest).
     """
-    of_passage = memory.fact_passages.maxima(prior)
-    return scaled(scaled(cosines) + prior_weight * of_passage)
+    return scaled(scaled(prior.cosines) + prior_weight * prior.best)
 
 
-def seed_facts(
-    memory: Snapshot, scores: Floats, seed_k: int, *, most: int = 0, near: float = 1.0
-) -> Ints:
-    """The live facts that fit best, with a score above 0, best first, ties by id.
+def seed_facts(scores: Floats, ranks: Ints, seed_k: int, *, most: int, near: float) -> Ints:
+    """The places of the facts that fit best, with a score above 0, best first, ties by rank.
 
     The ``seed_k`` best, and up to ``most`` in all of those that score at least ``near`` times the
     best: where many fit alike the answer may be a list.
     """
-    live = np.where(memory.is_live, scores, 0.0)
-    best = highest(live, max(seed_k, most))
-    best = best[live[best] > 0]
+    best = highest(scores, max(seed_k, most), ranks)
+    best = best[scores[best] > 0]
     if not len(best):
         return best
-    is_near = live[best] >= near * live[best[0]]
+    is_near = scores[best] >= near * scores[best[0]]
     return best[: max(seed_k, min(most, int(is_near.sum())))]
 
 
-def withheld(memory: Snapshot, scores: Floats, facts: Ints) -> dict[str, int]:
+def withheld(memory: Index, seeds: Seeds) -> dict[str, int]:
     """How many facts that are not live fit as well as the last seed or better, by reason."""
-    floor = float(scores[facts].min()) if len(facts) else 0.0
+    floor = float(seeds.score(seeds.facts).min(initial=np.inf)) if len(seeds.facts) else 0.0
+    fits = ~memory.facts.is_live(seeds.known) & (seeds.scores >= floor) & (seeds.scores > 0)
     counts: dict[str, int] = {}
-    for position in np.nonzero(~memory.is_live & (scores >= floor) & (scores > 0))[0].tolist():
-        fact = memory.facts[position]
-        reason = "superseded" if fact.retired_at is not None else fact.status
+    for fact in seeds.known[fits].tolist():
+        reason = memory.facts.why_withheld(fact)
         counts[reason] = counts.get(reason, 0) + 1
     return dict(sorted(counts.items()))
 
 
-def reset(
-    memory: Snapshot,
+def _reset(
+    memory: Index,
+    prior: Prior,
     facts: Ints,
     scores: Floats,
-    entities: Ints,
-    prior: Floats,
-    *,
-    name_weight: float,
-    passage_weight: float,
-    passage_power: float,
-    passages: int,
+    named: Ints,
+    settings: RecallSettings,
 ) -> Reset:
     """The reset distribution of a question, from its seed facts and the entities it names.
 
     An entity gets the mean score of its seed facts, and ``name_weight`` when the question names
     it, both over the number of passages that mention it: what is everywhere tells little. The best
-    ``passages`` passages get ``passage_weight * prior ** passage_power``: little, so that they do
-    not drown the seeds as the store grows, but enough where no fact fits.
+    ``passage_k`` passages get ``passage_weight * h ** passage_power``: little, so that they do not
+    drown the seeds as the store grows, but enough where no fact fits.
     """
-    size = len(memory.entities)
-    ends = memory.ends[facts].ravel()
-    counts = np.bincount(ends, minlength=size)
-    sums = np.bincount(ends, weights=np.repeat(scores[facts], 2), minlength=size)
-    by_fact = sums / np.maximum(counts, 1) / memory.mentions
-    by_name = np.zeros(size)
-    by_name[entities] = name_weight / memory.mentions[entities]
-    by_fact[memory.is_hub] = by_name[memory.is_hub] = 0.0
-    by_passage = np.zeros(len(prior))
-    if by_fact.any() or by_name.any():
-        best = highest(prior, passages)
-        by_passage[best] = passage_weight * prior[best] ** passage_power
+    ends = memory.facts.ends(facts).ravel()
+    entities = np.union1d(ends, named)
+    entities = entities[~memory.is_hub(entities)]
+    place = {entity: at for at, entity in enumerate(entities.tolist())}
+    sums, counts, by_name = (np.zeros(len(entities)) for _ in range(3))
+    for end, score in zip(ends.tolist(), np.repeat(scores, 2).tolist(), strict=True):
+        if end in place:
+            sums[place[end]] += score
+            counts[place[end]] += 1
+    mentions = memory.entities.mentions(entities)
+    by_fact = sums / np.maximum(counts, 1) / mentions
+    by_name[np.isin(entities, named)] = settings.name_weight
+    by_name /= mentions
+    has_share = by_fact + by_name > 0
+    entities, by_fact, by_name = entities[has_share], by_fact[has_share], by_name[has_share]
+    best = np.zeros(0, dtype=np.int64)
+    if len(entities):
+        best = memory.passages.ids.highest(prior.passages, prior.scores, settings.passage_k)
+    by_passage = settings.passage_weight * prior.scores[best] ** settings.passage_power
     total = by_fact.sum() + by_name.sum() + by_passage.sum()
-    if total <= 0:
-        return Reset(np.zeros(size + len(prior)), by_fact, by_name)
-    weights = np.concatenate([by_fact + by_name, by_passage]) / total
-    return Reset(weights, by_fact / total, by_name / total)
+    share = 1 / total if total > 0 else 0.0
+    return Reset(
+        entities, by_fact * share, by_name * share, prior.passages[best], by_passage * share
+    )

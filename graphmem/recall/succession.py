@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphmem.index.lists import Floats, Ints
-from graphmem.index.snapshot import Snapshot
+from graphmem.index.index import Index
+from graphmem.index.lists import Ints
+from graphmem.index.lists import among as is_among
+from graphmem.recall.seeds import Seeds
 
 __all__ = ["lift_later"]
 
 
 def lift_later(
-    memory: Snapshot,
+    memory: Index,
     ranking: Ints,
-    scores: Floats,
+    seeds: Seeds,
     *,
     among: int,
     alike: float,
@@ -26,14 +28,14 @@ def lift_later(
     as well (``as_good`` times the score of f) lifts its passage. Nothing leaves the ranking.
 
     Args:
-        memory: the snapshot.
+        memory: the index.
         ranking: passages, best first.
-        scores: (facts,) how well each fact fits the question.
+        seeds: how well facts fit the question.
         among: how many of the best passages may be brought up to date.
         alike: least cosine of the two facts.
         as_good: least score of the later fact, as a share of the earlier one's.
     """
-    earlier, later = _pairs(memory, ranking[:among], scores, alike, as_good)
+    earlier, later = _pairs(memory, ranking[:among], seeds, alike, as_good)
     if not len(earlier):
         return ranking
     order = ranking.tolist()
@@ -47,39 +49,53 @@ def lift_later(
 
 
 def _pairs(
-    memory: Snapshot, passages: Ints, scores: Floats, alike: float, as_good: float
+    memory: Index, passages: Ints, seeds: Seeds, alike: float, as_good: float
 ) -> tuple[Ints, Ints]:
     """(earlier passage, the later one that brings it up to date), at most one for each passage."""
-    dated = passages[np.isfinite(memory.days[passages])]
-    best = [_best_fact(memory, passage, scores) for passage in dated.tolist()]
-    has_fact = np.array([fact >= 0 for fact in best], dtype=np.bool_)
-    dated, facts = dated[has_fact], np.array(best, dtype=np.int64)[has_fact]
-    pair, others = memory.entity_facts.gather(memory.ends[facts].ravel())
-    place = pair // 2
-    fits = (scores[others] >= as_good * scores[facts[place]]) & ~memory.is_retired[others]
-    place, others = place[fits], others[fits]
-    of, stating = memory.fact_passages.gather(others)
+    days, threads = memory.passages.days, memory.passages.threads
+    dated, facts = _best_facts(memory, passages[np.isfinite(days(passages))], seeds)
+    if not len(facts):
+        return facts, facts
+    least = as_good * seeds.score(facts)
+    good = (seeds.scores >= least.min()).nonzero()[0]
+    good = good[~memory.facts.is_retired(seeds.known[good])]
+    ends, known = memory.facts.ends(facts), memory.facts.ends(seeds.known[good])
+    touches = is_among(np.unique(ends), known.ravel()).reshape(known.shape).any(axis=1)
+    good, known = good[touches], known[touches]
+    others = seeds.known[good]
+    shares = (ends[:, None, :, None] == known[None, :, None, :]).any(axis=(2, 3))
+    place, at = np.nonzero(shares & (seeds.scores[good] >= least[:, None]))
+    others = others[at]
+    of, stating, _ = memory.facts.stating.gather(others)
     place, others = place[of], others[of]
     # A fact that is withheld lifts a person's words, but not an assistant's guess.
-    is_trusted = memory.is_live[others] | memory.is_person[stating]
+    is_trusted = memory.facts.is_live(others) | memory.passages.flag("person", stating)
     is_later = (
         is_trusted
-        & (memory.days[stating] > memory.days[dated[place]])
-        & (memory.threads[stating] != memory.threads[dated[place]])
+        & (days(stating) > days(dated[place]))
+        & (threads.of(stating) != threads.of(dated[place]))
     )
     place, others, stating = place[is_later], others[is_later], stating[is_later]
     if not len(place):
         return place, place
-    meanings = memory.fact_meanings
-    cosine = meanings.subset_scores(meanings.rows(facts[place]), others[:, None])[:, 0]
+    senses = memory.senses["fact"]
+    wanted, of_other = np.unique(others, return_inverse=True)
+    cosine = senses.cosines(wanted, senses.take(facts))[place, of_other]
     is_alike = cosine >= alike
     place, others, stating = place[is_alike], others[is_alike], stating[is_alike]
-    order = np.lexsort((stating, -memory.days[stating], -scores[others], place))
+    ranks = memory.passages.ids.ranks(stating)
+    order = np.lexsort((ranks, -days(stating), -seeds.score(others), place))
     _, first = np.unique(place[order], return_index=True)
     chosen = order[first]
     return dated[place[chosen]], stating[chosen]
 
 
-def _best_fact(memory: Snapshot, passage: int, scores: Floats) -> int:
-    facts = memory.passage_facts[passage]
-    return int(facts[np.argmax(scores[facts])]) if len(facts) else -1
+def _best_facts(memory: Index, passages: Ints, seeds: Seeds) -> tuple[Ints, Ints]:
+    """(passage, its fact that fits best, ties by id) for each passage with a fact that fits."""
+    places, facts, _ = memory.facts.stated.gather(passages)
+    scores = seeds.score(facts)
+    fits = scores > 0
+    places, facts, scores = places[fits], facts[fits], scores[fits]
+    order = np.lexsort((memory.facts.ids.ranks(facts), -scores, places))
+    places, first = np.unique(places[order], return_index=True)
+    return passages[places], facts[order][first]

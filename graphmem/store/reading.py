@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, func, select
 
-from graphmem.identity import normal_form
+from graphmem.identity import content_id, normal_form
 from graphmem.store import vectors
 from graphmem.store.bulk import among, given, ours
 from graphmem.store.naming import entity_id
@@ -51,7 +51,9 @@ from graphmem.types import (
 __all__ = [
     "changes",
     "entities",
+    "entities_by_id",
     "facts",
+    "log_digest",
     "log_entries",
     "messages",
     "passages",
@@ -126,6 +128,26 @@ def passages(
     if session is not None:
         statement = statement.where(message.c.session == session)
     return [to_passage(row) for row in connection.execute(_ordered(statement)).all()]
+
+
+def entities_by_id(connection: Connection, scope: Scope, ids: Iterable[str]) -> dict[str, Entity]:
+    """Those of the entities that exist."""
+    found: dict[str, Entity] = {}
+    for chunk in chunks(ids):
+        named = select(entity.c.id, entity.c.name).where(mine(entity, scope))
+        rows = connection.execute(named.where(entity.c.id.in_(chunk))).all()
+        found.update((row.id, Entity(row.id, row.name)) for row in rows)
+    return found
+
+
+def log_digest(connection: Connection, scope: Scope, seq: int) -> str | None:
+    """Of a log entry, by what is never blanked of it; None where there is no such entry."""
+    row = connection.execute(
+        select(log.c.at, log.c.action, log.c.kind, log.c.id).where(
+            mine(log, scope), log.c.seq == seq
+        )
+    ).first()
+    return None if row is None else content_id("l", *map(str, row))
 
 
 def messages(

@@ -88,6 +88,11 @@ class Store:
         return self._database.location.uri
 
     @property
+    def path(self) -> Path | None:
+        """The store's file; None where it is in memory."""
+        return self._database.location.path
+
+    @property
     def identity(self) -> str:
         """The store's own random id, made with it: what derived files are tied to."""
         with self._reading() as connection:
@@ -257,6 +262,11 @@ class Store:
         with self._reading() as connection:
             return reading.sequence(connection, scope)[1]
 
+    def log_digest(self, scope: Scope, seq: int) -> str | None:
+        """Of the scope's log entry of a number: tells one history from another. None: no entry."""
+        with self._reading() as connection:
+            return reading.log_digest(connection, scope, seq)
+
     def changes(self, scope: Scope, *, after: int | None) -> Changes:
         """What an index that knows the scope up to a log number must learn; ``None``: all."""
         with self._reading() as connection:
@@ -270,13 +280,19 @@ class Store:
             return reading.passages(connection, scope, session=session, ids=ids)
 
     def by_id(
-        self, scope: Scope, *, passages: Iterable[str] = (), facts: Iterable[str] = ()
-    ) -> tuple[dict[str, Passage], dict[str, Fact]]:
-        """Passages and facts from one state of the store; unknown ids are left out."""
+        self,
+        scope: Scope,
+        *,
+        passages: Iterable[str] = (),
+        facts: Iterable[str] = (),
+        entities: Iterable[str] = (),
+    ) -> tuple[dict[str, Passage], dict[str, Fact], dict[str, Entity]]:
+        """Rows by id, from one state of the store; unknown ids are left out."""
         with self._reading() as connection:
             return (
                 passages_by_id(connection, scope, passages),
                 facts_by_id(connection, scope, facts),
+                reading.entities_by_id(connection, scope, entities),
             )
 
     def messages(self, scope: Scope, *, session: str | None = None) -> list[StoredMessage]:

@@ -16,13 +16,12 @@ import numpy as np
 from llama_index.core.llms import ChatMessage
 
 from graphmem.block import GraphMemoryBlock
-from graphmem.experiments.speed.inside import graph_of
+from graphmem.experiments.speed.inside import WholeGraph, whole_graph_of
 from graphmem.experiments.speed.models import WordEmbedder
 from graphmem.experiments.speed.timing import Figures, by_stage, figures, milliseconds, within
 from graphmem.experiments.speed.world import Batch
 from graphmem.index.lists import Floats
 from graphmem.memory import GraphMemory
-from graphmem.recall.pagerank import Exact
 from graphmem.types import Recall
 
 __all__ = ["busy", "loop_gaps", "quiet", "spent", "summary", "whole_graph"]
@@ -78,21 +77,20 @@ def whole_graph(memory: GraphMemory, recalls: Sequence[Recall]) -> dict[str, Any
     The walk starts at the recall's own seed entities; building igraph's graph is not counted, and
     the other stages are those of the recall.
     """
-    graph, vertices = graph_of(memory)
-    solver = Exact(graph)
+    graph = whole_graph_of(memory)
     walks: list[float] = []
     totals: list[float] = []
     for one in within(_WHOLE_GRAPH_SECONDS, [one for one in recalls if one.seeds]):
-        reset = _reset(one, vertices, len(graph))
-        walks.append(milliseconds(lambda reset=reset: solver.rank(reset)))  # type: ignore[misc]
+        reset = _reset(one, graph)
+        walks.append(milliseconds(lambda reset=reset: graph.solver.rank(reset)))  # type: ignore[misc]
         totals.append(spent(one) - one.timings.get("walk", 0.0) + walks[-1])
     return {**figures(totals), "recalls": len(totals), "stages": {"walk": figures(walks)}}
 
 
-def _reset(recall: Recall, vertices: Any, size: int) -> Floats:
-    reset = np.zeros(size)
-    for seed in recall.seeds:
-        reset[vertices[seed.entity.id]] = seed.weight
+def _reset(recall: Recall, graph: WholeGraph) -> Floats:
+    reset = np.zeros(graph.size)
+    vertices = graph.vertices([seed.entity.id for seed in recall.seeds])
+    reset[vertices] = [seed.weight for seed in recall.seeds]
     return reset
 
 

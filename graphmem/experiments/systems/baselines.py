@@ -9,17 +9,13 @@ import numpy as np
 
 from graphmem.experiments.dataset import DataSet, Question
 from graphmem.experiments.reading import as_told
+from graphmem.experiments.systems.flat import BM25, FlatVectors
 from graphmem.experiments.systems.interface import Answer, Progress
-from graphmem.index.dense import DenseIndex
-from graphmem.index.lexical import Postings
 from graphmem.index.lists import Floats, Ints, highest, ranks
 from graphmem.types import Embedder, Scope, Usage
 from graphmem.words import terms, words
 
 __all__ = ["Baseline", "stretched"]
-
-# The usual constants of BM25.
-_K1, _B = 1.2, 0.75
 
 
 @dataclass(slots=True)
@@ -27,8 +23,8 @@ class _Corpus:
     """The records of one scope."""
 
     ids: list[str]
-    postings: Postings
-    meanings: DenseIndex
+    postings: BM25
+    meanings: FlatVectors
     id_rank: Ints
 
 
@@ -63,11 +59,9 @@ class Baseline:
             if self.uses_vectors:
                 rows = self.embedder.embed(texts)
             ids = [record.id for record in records]
-            postings = Postings.of(
-                [terms(words(text)) for text in texts], np.arange(len(texts)), {0: 1.0}
-            )
+            postings = BM25([terms(words(text)) for text in texts])
             rank = ranks(ids)
-            self._scopes[scope] = _Corpus(ids, postings, DenseIndex(rows), rank)
+            self._scopes[scope] = _Corpus(ids, postings, FlatVectors(rows), rank)
             done += len(records)
             progress(done, total)
 
@@ -81,7 +75,7 @@ class Baseline:
         scores = np.zeros(len(corpus.ids))
         if self.uses_words:
             asked = terms(words(question.text))
-            scores += stretched(corpus.postings.cover(asked, k1=_K1, b=_B).share)
+            scores += stretched(corpus.postings.scores(asked))
         if vector is not None:
             scores += stretched(corpus.meanings.scores(vector))
         best = highest(scores, top_k, corpus.id_rank)

@@ -28,12 +28,11 @@ from graphmem.errors import ExtractionError
 from graphmem.experiments.dataset import DataSet, Question, Record
 from graphmem.experiments.reading import Meter, as_told, passage_ids, read
 from graphmem.experiments.systems.baselines import stretched
+from graphmem.experiments.systems.flat import FlatVectors, near_pairs
 from graphmem.experiments.systems.interface import Answer, Parts, Progress
-from graphmem.index.dense import DenseIndex, NearPairs, VectorTable
-from graphmem.index.graph import Edges, KnowledgeGraph
 from graphmem.index.lists import Floats, Ints, highest, ranks
 from graphmem.recall.clock import Clock
-from graphmem.recall.pagerank import Exact
+from graphmem.recall.exact import Exact
 from graphmem.types import Embedder, Extraction, Scope, Triple, Usage
 
 __all__ = ["PersonalizedPageRank"]
@@ -61,16 +60,15 @@ class _Corpus:
         meanings, fact_meanings: vectors of records and facts.
         ends: (F, 2) names of a fact.
         mentions: (E,) number of records whose triples have the name.
-        graph: names, then records; ``walk`` ranks its vertices.
+        walk: ranks names, then records.
     """
 
     ids: Sequence[str]
     id_rank: Ints
-    meanings: DenseIndex
-    fact_meanings: DenseIndex
+    meanings: FlatVectors
+    fact_meanings: FlatVectors
     ends: Ints
     mentions: Floats
-    graph: KnowledgeGraph
     walk: Exact
 
 
@@ -126,7 +124,7 @@ class PersonalizedPageRank:
                 with clock.stage("walk"):
                     reset = np.concatenate([_seeds(corpus, by_fact), _PASSAGE_WEIGHT * by_passage])
                     rank = corpus.walk.rank(reset, damping=_DAMPING)
-                scores, route = rank[corpus.graph.entities :], "graph"
+                scores, route = rank[len(corpus.mentions) :], "graph"
             best = highest(scores, top_k, corpus.id_rank)
         ranking = tuple(corpus.ids[place] for place in best.tolist())
         return Answer(ranking, clock.spent["total"], route, clock.spent)
@@ -172,18 +170,21 @@ def _corpus(
     for number, of_record in enumerate(mentioned, len(names)):
         edges.update(((number, place[name]), 1.0) for name in of_record)
     edges |= _synonyms(names, embedder)
-    pairs = np.array(list(edges), dtype=np.int64).reshape(-1, 2)
-    weights = np.array(list(edges.values()), dtype=np.float64)
-    graph = KnowledgeGraph.of(len(names), len(records), Edges(pairs[:, 0], pairs[:, 1], weights))
+    both: dict[Pair, float] = {}
+    for (one, other), weight in edges.items():
+        if one != other:
+            pair = (min(one, other), max(one, other))
+            both[pair] = both.get(pair, 0.0) + weight
+    pairs = np.array(list(both), dtype=np.int64).reshape(-1, 2)
+    weights = np.array(list(both.values()), dtype=np.float64)
     return _Corpus(
         ids=[record.id for record in records],
         id_rank=ranks([record.id for record in records]),
-        meanings=DenseIndex(embedder.embed([as_told(record) for record in records])),
-        fact_meanings=DenseIndex(embedder.embed([str(fact) for fact in distinct])),
+        meanings=FlatVectors(embedder.embed([as_told(record) for record in records])),
+        fact_meanings=FlatVectors(embedder.embed([str(fact) for fact in distinct])),
         ends=np.array(ends, dtype=np.int64).reshape(-1, 2),
         mentions=np.array([counts[position] for position in range(len(names))], dtype=np.float64),
-        graph=graph,
-        walk=Exact(graph),
+        walk=Exact(len(names) + len(records), pairs[:, 0], pairs[:, 1], weights),
     )
 
 
@@ -207,16 +208,13 @@ def _synonyms(names: Sequence[Name], embedder: Embedder) -> dict[Pair, float]:
     """Cosines of each name with those near to it, by their positions in ``names``."""
     if not names:
         return {}
-    place = {name: position for position, name in enumerate(names)}
-    table = VectorTable()
-    table.put(names, embedder.embed(names))
-    near = NearPairs(_SYNONYM_COSINE)
-    near.update(names, table)
     return {
-        (place[name], place[other]): cosine
-        for name in names
-        if len(name.replace(" ", "")) >= _SHORTEST_SYNONYM
-        for other, cosine in near.of(name, _SYNONYMS)
+        (place, other): cosine
+        for place, others, cosines in near_pairs(embedder.embed(names), _SYNONYM_COSINE)
+        if len(names[place].replace(" ", "")) >= _SHORTEST_SYNONYM
+        for other, cosine in zip(
+            others[:_SYNONYMS].tolist(), cosines[:_SYNONYMS].tolist(), strict=True
+        )
     }
 
 

@@ -38,7 +38,7 @@ MOST_OPEN = 128
 PAIRED_AT_ONCE = 1_000_000
 PAIRED_IN_TURN = 64
 # Rows that an update takes in at a time: a recall waits for no more.
-SLICE = 16
+SLICE = 128
 # New entries are merged when they are so many, or a tenth of an index.
 FOLD_ENTRIES = 100_000
 FOLD_SHARE = 0.1

@@ -105,6 +105,7 @@ class GraphMemorySystem:
     def _warm_up(self, memory: GraphMemory) -> None:
         for scope in self._scopes:  # the first recall builds the index
             memory.recall("warm up", scope=scope, top_k=1)
+        memory.drain()  # waits until names are compared, too
 
     def _close_memory(self) -> None:
         if self._memory is not None:

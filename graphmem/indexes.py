@@ -152,13 +152,20 @@ class Indexes:
         if self._open:
             self._start()
 
-    def settle(self) -> None:
-        """Bring all open indexes up to date, with all names compared."""
+    def settle(self, deadline: float | None) -> None:
+        """Bring all open indexes up to date, with all names compared.
+
+        Args:
+            deadline: by the monotonic clock; the thread goes on with what is left then.
+        """
         with self._lock:
             every = list(self._open.items())
         for scope, opened in every:
             self.catch_up(scope, opened)
-            opened.index.pair()
+            while opened.index.pair(PAIRED_IN_TURN):
+                if deadline is not None and time.monotonic() >= deadline:
+                    self._start()
+                    return
 
     def stop(self) -> None:
         """End the thread after what it is doing."""
@@ -190,16 +197,21 @@ class Indexes:
             else:
                 is_new = False
             self._open[scope] = found
-            closing = self._surplus()
         if is_new:
             try:
                 self._load(scope, found)
             finally:
                 found.updating.release()
+            self._close_surplus()
+        return found
+
+    def _close_surplus(self) -> None:
+        """Let go of indexes beyond the limits."""
+        with self._lock:
+            closing = self._surplus()
         for other, opened in closing:
             if opened.unsaved > SAVE_AT_CLOSE:
                 self._save(other, opened)
-        return found
 
     def _surplus(self) -> list[tuple[Scope, _Open]]:
         """Indexes beyond the limits, which are open no longer."""
@@ -301,6 +313,7 @@ class Indexes:
                     wait = quiet if wait is None else min(wait, quiet)
                 else:
                     self._save(scope, opened)
+        self._close_surplus()
         return wait
 
     def _save(self, scope: Scope, opened: _Open) -> None:

@@ -274,6 +274,8 @@ class GraphMemory:
     ) -> int:
         """Wait for extraction and embedding, and return how many items are left (0: all done).
 
+        Scopes that were recalled in this memory know of it all then, too.
+
         Items that failed before are tried again now, each once; ``stats().last_error`` says why
         what is left has failed.
 
@@ -286,6 +288,7 @@ class GraphMemory:
         """
         if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, Real)):
             raise InvalidInput(f"timeout must be seconds or None, not {timeout!r:.80}")
+        deadline = None if timeout is None else time.monotonic() + timeout
         if callable(progress):
             left = self._worker.drain(timeout, progress)
         elif not progress:
@@ -294,7 +297,7 @@ class GraphMemory:
             with progress_bar("reading") as advance:
                 left = self._worker.drain(timeout, advance)
         if not left:
-            self._indexes.settle()
+            self._indexes.settle(deadline)
         return left
 
     # -- reading ---------------------------------------------------------------------------------

@@ -74,8 +74,8 @@ def flushes_indexed(
 ) -> dict[str, Any]:
     """What it costs to index a flush, in milliseconds for each passage.
 
-    Counted are the store's ``facts`` and ``vectors`` transactions, and under ``index`` bringing the
-    index up to date, in whichever thread. Not in the sum, beside it:
+    Counted are the store's ``facts`` and ``vectors`` transactions, and under ``index`` the
+    processor time of bringing the index up to date, in whichever thread. Not in the sum, beside it:
     ``processor``, all processor time of the process from storing the flush to that recall but that
     of the models, whichever thread spent it.
     """

@@ -71,8 +71,7 @@ class RecallSettings:
             ``passage_weight * h ** passage_power`` for the ``passage_k`` best. The power is also
             the least that the walk leaves a passage: z is at least ``h ** passage_power``.
         damping: probability of going on in PageRank; 0.5 stays near the seeds.
-        settle_k: the walk is refined until its best passages are certain, so many, or as many as
-            are asked for.
+        settle_k: the walk is refined until its best passages are certain, so many.
         most_work: or until so many edges were read.
         walk_half: y at which the walk's score z = (1 + half) y / (y + half) is halfway up: the
             lower, the more alike the best passages are to each other.
@@ -125,7 +124,7 @@ class RecallSettings:
     passage_power: float = 6.0
     passage_k: int = 100
     damping: float = 0.5
-    settle_k: int = 5
+    settle_k: int = 10
     most_work: int = 30_000
     walk_half: float = 0.2
     first_hops: int = 10

@@ -185,7 +185,7 @@ def _find(
         reason = "no fact fits the question and it names nothing known"
         return _by_prior(memory, prior, every, "dense", reason, top_k, settings)
     with clock.stage("walk"):
-        reached = walk(memory, seeds.reset, settings, top_k)
+        reached = walk(memory, seeds.reset, settings)
     return _by_walk(memory, question, prior, seeds, reached, session, top_k, settings, clock)
 
 

@@ -37,8 +37,8 @@ class Reached:
         return np.append(self.ranks, 0.0)[places(self.passages, passages)]
 
 
-def walk(memory: Index, start: Reset, settings: RecallSettings, least: int) -> Reached:
-    """Where the walk comes to from a reset distribution; the ``least`` best are certain."""
+def walk(memory: Index, start: Reset, settings: RecallSettings) -> Reached:
+    """Where the walk comes to from a reset distribution."""
     graph = memory.graph
     found = push(
         graph.steps,
@@ -46,7 +46,7 @@ def walk(memory: Index, start: Reset, settings: RecallSettings, least: int) -> R
         start.vertices,
         start.weights,
         damping=settings.damping,
-        settle=max(settings.settle_k, least),
+        settle=settings.settle_k,
         among=_is_passage,
         strengths=graph.strengths,
         heaviest=graph.heaviest_passage,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from builders import NOON
 from graphmem.errors import EmbeddingError
+from graphmem.index import Index as Plain
 from graphmem.testing import HashEmbedder
 from graphmem.types import Changes, Recall, Vectors
 from worlds import Memory as Index
@@ -251,3 +252,31 @@ def test_recalls_go_on_while_another_thread_updates():
     fresh = Index()
     fresh.update(whole(POOL))
     assert answers(index) == answers(fresh)
+
+
+def test_names_that_are_compared_in_turns_make_the_same_pairs_as_all_at_once():
+    said = [
+        Said(f"p{n}", f"It is about {name}.", [(name, "is", f"thing {n}")])
+        for n, name in enumerate(
+            ["the red house", "red house", "house red", "a red house", "blue boat", "the blue boat"]
+        )
+    ]
+    changes = World(said, EMBEDDER).changes()
+    at_once, in_turns = Plain(), Plain()
+    at_once.update(changes)
+    assert at_once.pair() == 0
+    in_turns.update(changes)
+    while in_turns.pair(1):
+        pass
+
+    def strengths(index):
+        ids = index.entities.ids
+        every = np.arange(len(ids))
+        places, near, cosines = index.entities.synonyms.gather(every)
+        pairs = zip(ids.texts(places), ids.texts(near), cosines.tolist(), strict=True)
+        return sorted(pairs), dict(
+            zip(ids.texts(every), index.graph.strengths(2 * every).tolist(), strict=True)
+        )
+
+    assert len(strengths(at_once)[0]) >= 4
+    assert strengths(in_turns) == strengths(at_once)

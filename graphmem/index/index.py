@@ -394,6 +394,8 @@ class Index(Composite):
             left = waiting[len(now) :].copy()
             senses = self.senses["entity"]
             now = np.unique(now[senses.has(now)])
+            # Whoever was compared before has found those that were still waiting.
+            self._unpair(now)
             which, others, cosines = senses.near(now, self.settings.synonym_cosine)
             one = now[which]
             new = np.isin(others, now)

@@ -60,6 +60,7 @@ class _Open:
         saved_seq: what the last snapshot holds; 0 where there is none.
         is_lost: the snapshot's files are gone: the next one must be whole.
         changed_at: when it last changed, by the monotonic clock.
+        version: of the store when the index knew all of it.
         writes: how often this memory has written to the scope.
         learnt: how often it had when the index began to learn what it knows now.
     """
@@ -70,6 +71,7 @@ class _Open:
     saved_seq: int = 0
     is_lost: bool = False
     changed_at: float = 0.0
+    version: int | None = None
     writes: int = 0
     learnt: int = 0
 
@@ -112,6 +114,8 @@ class Indexes:
         for facts that are just being read; what this memory itself was told is always in it.
         """
         opened = self._get(scope)
+        if self._store.version() == opened.version and not opened.is_behind:
+            return opened.index
         if opened.updating.acquire(blocking=opened.is_behind or not opened.index.seq):
             try:
                 self.catch_up(scope, opened)
@@ -247,14 +251,14 @@ class Indexes:
     def catch_up(self, scope: Scope, opened: _Open) -> None:
         """Let an open index learn what was committed since it last did."""
         with opened.updating:
-            writes = opened.writes
+            writes, version = opened.writes, self._store.version()
             if self._store.seq(scope) == opened.index.seq:
-                opened.learnt = writes
+                opened.learnt, opened.version = writes, version
                 return
             changes = self._store.changes(scope, after=opened.index.seq or None)
             for part in _slices(changes):
                 opened.index.update(part)
-            opened.learnt = writes
+            opened.learnt, opened.version = writes, version
             opened.changed_at = time.monotonic()
 
     # -- tending ---------------------------------------------------------------------------------

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from contextlib import closing
 from datetime import timedelta, timezone
 from pathlib import Path
 
@@ -278,3 +281,25 @@ def test_what_is_no_text_is_refused_and_hard_text_is_a_name_like_others(store):
     assert len(store.passages(ANA, session="s")) == 1
     store.forget(ANA, session="s", reason="bad \udc9a", now=NOW)
     assert store.log(ANA)[-1].reason == "bad \ufffd"
+
+
+def test_the_version_changes_with_every_commit_of_anybody(tmp_path):
+    with closing(Store.open(tmp_path / "m.db")) as store:
+        first = store.version()
+        assert store.version() == first
+        store.put(ANA, [Message("one")], session="s", now=NOW)
+        second = store.version()
+        assert second != first
+        assert store.version() == second
+        program = (
+            "import sys; from datetime import datetime, timezone; from graphmem.store import Store;"
+            "from graphmem.types import Message, Scope; s = Store.open(sys.argv[1]);"
+            "s.put(Scope('ana'), [Message('two')], session='s', now=datetime.now(timezone.utc));"
+            "s.close()"
+        )
+        subprocess.run([sys.executable, "-c", program, str(tmp_path / "m.db")], check=True)
+        assert store.version() != second
+    with closing(Store.open("sqlite://")) as store:
+        first = store.version()
+        store.put(ANA, [Message("one")], session="s", now=NOW)
+        assert store.version() != first

@@ -33,6 +33,7 @@ from graphmem.store.records import (
 )
 from graphmem.store.sqlite import Database
 from graphmem.store.transaction import transaction
+from graphmem.store.translation import translated
 from graphmem.types import (
     Changes,
     Entity,
@@ -261,6 +262,11 @@ class Store:
         """Number of the log entry of the scope's last forget; 0 before any."""
         with self._reading() as connection:
             return reading.sequence(connection, scope)[1]
+
+    def version(self) -> int:
+        """A number that is another one after each commit to the store, whoever made it. Cheap."""
+        with translated(self._database.name):
+            return self._open.version()
 
     def log_digest(self, scope: Scope, seq: int) -> str | None:
         """Of the scope's log entry of a number: tells one history from another. None: no entry."""

@@ -37,6 +37,7 @@ from graphmem.errors import InvalidInput
 from graphmem.identity import content_id
 from graphmem.index import container
 from graphmem.index.container import Damaged
+from graphmem.syncing import sync
 from graphmem.types import Scope
 
 __all__ = ["Home", "Loaded", "Refused", "Segment", "Source", "sweep"]
@@ -297,7 +298,7 @@ def _make_folder(folder: Path, mode: int) -> None:
     """Make a folder, or take one that is no link and as private as it must be."""
     try:
         folder.mkdir(0o700)
-        _sync(folder.parent)
+        sync(folder.parent)
     except FileExistsError:
         pass
     if not _is_folder(folder):
@@ -455,7 +456,7 @@ def _settle(folder: Path, segments: Sequence[Segment]) -> None:
     for one in segments:
         path = folder / one.name
         path.chmod(_file_mode(folder))
-        _sync(path)
+        sync(path)
 
 
 def _publish(folder: Path, name: str, write: Callable[[BinaryIO], None]) -> None:
@@ -473,21 +474,11 @@ def _publish(folder: Path, name: str, write: Callable[[BinaryIO], None]) -> None
         with suppress(OSError):
             draft.unlink(missing_ok=True)
         raise
-    _sync(folder)
+    sync(folder)
 
 
 def _file_mode(folder: Path) -> int:
     return stat.S_IMODE(folder.stat().st_mode) & 0o666
-
-
-def _sync(path: Path) -> None:
-    if os.name == "nt" and path.is_dir():
-        return
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _tidy(folder: Path, name: str) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphmem.errors import StoreCorrupt, StoreError, StoreReadOnly
+from graphmem.syncing import sync
 
 __all__ = ["APPLICATION_ID", "Access", "access", "create", "log_path", "verify"]
 
@@ -68,9 +69,9 @@ def create(path: Path, build: Callable[[sqlite3.Connection], None]) -> None:
         _touch(draft)
         with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
             build(connection)
-        _sync(draft)
+        sync(draft)
         _publish(draft, path)
-        _sync(folder)
+        sync(folder)
     finally:
         draft.unlink(missing_ok=True)
 
@@ -181,16 +182,6 @@ def _touch(draft: Path) -> None:
         raise StoreReadOnly(
             f"{draft.parent} cannot be written ({error.strerror}): name a file elsewhere"
         ) from error
-
-
-def _sync(path: Path) -> None:
-    if os.name == "nt" and path.is_dir():
-        return
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _size(path: Path) -> int:

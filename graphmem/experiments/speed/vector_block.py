@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.llms import ChatMessage
 from llama_index.core.memory import VectorMemoryBlock
-from llama_index.core.schema import BaseNode
-from llama_index.core.vector_stores import SimpleVectorStore, VectorStoreQuery
-from llama_index.core.vector_stores.types import VectorStoreQueryResult
 
 from graphmem.experiments.speed.models import WordEmbedder
 from graphmem.experiments.speed.timing import figures, within
 from graphmem.experiments.speed.world import World
+from graphmem.experiments.systems.hosted import HostEmbedding, TextStore
 
 __all__ = ["MOST_NODES", "vector_block"]
 
@@ -41,7 +37,7 @@ def vector_block(passages: int, seed: int) -> dict[str, Any]:
 
 async def _measure(world: World) -> dict[str, Any]:
     embedder = WordEmbedder()
-    block = VectorMemoryBlock(vector_store=_TextStore(), embed_model=_HostEmbedding(embedder))
+    block = VectorMemoryBlock(vector_store=TextStore(), embed_model=HostEmbedding(embedder))
     nodes = min(world.passages, MOST_NODES)
     for message in itertools.islice(_messages(world), nodes):
         await block.aput([message], session_id=_SESSION)
@@ -60,39 +56,3 @@ async def _measure(world: World) -> dict[str, Any]:
 def _messages(world: World) -> Iterator[ChatMessage]:
     for _, messages in world.batches():
         yield from (ChatMessage(content=one.text) for one in messages)
-
-
-class _TextStore(SimpleVectorStore):
-    """``SimpleVectorStore`` that keeps the texts as well, which the block insists on."""
-
-    stores_text: bool = True
-    _nodes: dict[str, BaseNode] = PrivateAttr(default_factory=dict)
-
-    def add(self, nodes: Sequence[BaseNode], **options: Any) -> list[str]:
-        self._nodes.update((node.node_id, node) for node in nodes)
-        return super().add(nodes, **options)
-
-    def query(self, query: VectorStoreQuery, **options: Any) -> VectorStoreQueryResult:
-        result = super().query(query, **options)
-        result.nodes = [self._nodes[key] for key in result.ids or []]
-        return result
-
-
-class _HostEmbedding(BaseEmbedding):
-    """The world's embedder as LlamaIndex wants it."""
-
-    _embedder: WordEmbedder = PrivateAttr()
-
-    def __init__(self, embedder: WordEmbedder) -> None:
-        super().__init__(model_name=embedder.name)
-        self._embedder = embedder
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        vector: list[float] = self._embedder.embed_query(query).tolist()
-        return vector
-
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return self._get_query_embedding(query)
-
-    def _get_text_embedding(self, text: str) -> list[float]:
-        return self._get_query_embedding(text)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.base.llms.types import (
     ChatMessage,
     ChatResponse,
@@ -26,14 +25,12 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.llms import LLM, CustomLLM
 from llama_index.core.memory import FactExtractionMemoryBlock, VectorMemoryBlock
-from llama_index.core.schema import BaseNode
 from llama_index.core.utils import get_tokenizer
-from llama_index.core.vector_stores import SimpleVectorStore, VectorStoreQuery
-from llama_index.core.vector_stores.types import VectorStoreQueryResult
 
 from graphmem.errors import ExtractionError, InvalidInput
 from graphmem.experiments.dataset import DataSet, Question, Record
 from graphmem.experiments.reading import as_told, sessions
+from graphmem.experiments.systems.hosted import HostEmbedding, TextStore
 from graphmem.experiments.systems.interface import Answer, Progress
 from graphmem.extractors.llm import reply_usage
 from graphmem.types import Embedder, Scope, Usage
@@ -67,9 +64,9 @@ class VectorBlock:
     """
 
     def __init__(self, embedder: Embedder, *, flush_tokens: int = 1) -> None:
-        self._embedding = _HostEmbedding(embedder)
+        self._embedding = HostEmbedding(embedder)
         self._flush_tokens = flush_tokens
-        self._blocks: dict[Scope, tuple[VectorMemoryBlock, _TextStore]] = {}
+        self._blocks: dict[Scope, tuple[VectorMemoryBlock, TextStore]] = {}
         self._flushes: list[list[str]] = []
 
     @property
@@ -86,7 +83,7 @@ class VectorBlock:
         done = 0
         for scope, _, records in sessions(data):
             if scope not in self._blocks:
-                store = _TextStore()
+                store = TextStore()
                 block = VectorMemoryBlock(vector_store=store, embed_model=self._embedding)
                 self._blocks[scope] = block, store
             for flush in _flushes(records, self._flush_tokens):
@@ -105,7 +102,8 @@ class VectorBlock:
         block.similarity_top_k = top_k
         self._embedding.milliseconds = 0.0
         _, spent = _run(_timed(block.aget([_asked(question)])))
-        ranking = [record for number in store.found for record in self._flushes[number]]
+        numbers = [int(node.metadata["session_id"]) for node in store.found]
+        ranking = [record for number in numbers for record in self._flushes[number]]
         return Answer(tuple(ranking[:top_k]), spent - self._embedding.milliseconds)
 
     def close(self) -> None:
@@ -225,56 +223,6 @@ def _run(call: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(call)
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, call).result()
-
-
-class _TextStore(SimpleVectorStore):
-    """``SimpleVectorStore`` that keeps the texts as well, which the block insists on."""
-
-    stores_text: bool = True
-    _nodes: dict[str, BaseNode] = PrivateAttr(default_factory=dict)
-    _found: list[int] = PrivateAttr(default_factory=list)
-
-    @property
-    def found(self) -> list[int]:
-        """Numbers of the flushes that the last query found, best first."""
-        return self._found
-
-    def add(self, nodes: Sequence[BaseNode], **options: Any) -> list[str]:
-        self._nodes.update((node.node_id, node) for node in nodes)
-        return super().add(nodes, **options)
-
-    def query(self, query: VectorStoreQuery, **options: Any) -> VectorStoreQueryResult:
-        result = super().query(query, **options)
-        result.nodes = [self._nodes[key] for key in result.ids or []]
-        self._found = [int(node.metadata["session_id"]) for node in result.nodes]
-        return result
-
-
-class _HostEmbedding(BaseEmbedding):
-    """An ``Embedder`` as LlamaIndex wants it; ``milliseconds`` adds up what questions took."""
-
-    milliseconds: float = 0.0
-    _embedder: Embedder = PrivateAttr()
-
-    def __init__(self, embedder: Embedder) -> None:
-        super().__init__(model_name=embedder.name)
-        self._embedder = embedder
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        start = time.perf_counter()
-        vector: list[float] = self._embedder.embed_query(query).tolist()
-        self.milliseconds += (time.perf_counter() - start) * 1e3
-        return vector
-
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return self._get_query_embedding(query)
-
-    def _get_text_embedding(self, text: str) -> list[float]:
-        return self._get_text_embeddings([text])[0]
-
-    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        rows: list[list[float]] = self._embedder.embed(texts).tolist()
-        return rows
 
 
 class _Metered(CustomLLM):

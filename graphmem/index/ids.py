@@ -79,4 +79,9 @@ class Ids(Composite):
     def highest(self, positions: Ints, values: Floats, count: int) -> Ints:
         """Places in ``positions`` of the ``count`` highest values, highest first, ties by id."""
         found = contenders(values, count)
-        return found[highest(values[found], count, self.ranks(positions[found]))]
+        kept = values.take(found)
+        order = (-kept).argsort(kind="stable")
+        ordered = kept.take(order)
+        if (ordered[1:] == ordered[:-1]).any():
+            order = highest(kept, count, self.ranks(positions[found]))
+        return found.take(order[: max(0, count)])

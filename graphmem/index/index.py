@@ -77,6 +77,7 @@ class Index(Composite):
         self._heard = Column(np.float64)  # by passage: terms of its window
         self._length = Column(np.float64)  # by passage: length of its window's vector
         self._mean_heard: float | None = None  # None: to be computed
+        self._rarity: tuple[int, Floats] = (-1, np.zeros(0))  # for so many passages
 
     def __len__(self) -> int:
         """Number of passages."""
@@ -137,11 +138,22 @@ class Index(Composite):
 
         ln((P + 1) / holders) / ln(P + 2); 0 for names that nobody or too many hold, and for hubs.
         """
-        size = self.passages.here
-        held = self.entities.held(entities).astype(np.float64)
-        is_telling = (held > 0) & (held <= self.settings.common_name) & ~self.is_hub(entities)
-        rarity = np.log((size + 1) / np.maximum(held, 1)) / np.log(size + 2)
-        return np.where(is_telling, rarity, 0.0)
+        held = self.entities.held(entities)
+        table = self._rarities()
+        rarity = table.take(np.minimum(held, len(table) - 1))
+        rarity[self.is_hub(entities)] = 0.0
+        return rarity
+
+    def _rarities(self) -> Floats:
+        """By number of holders; the last is that of too many."""
+        size, known = self._rarity
+        if size != self.passages.here:
+            size = self.passages.here
+            held = np.arange(1, min(self.settings.common_name, size) + 1)
+            known = np.zeros(len(held) + 2)
+            known[1:-1] = np.log((size + 1) / held) / np.log(size + 2)
+            self._rarity = size, known
+        return known
 
     # -- changing --------------------------------------------------------------------------------
 

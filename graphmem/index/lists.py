@@ -7,7 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bools", "Floats", "Ints", "among", "contenders", "highest", "places", "ranks"]
+__all__ = [
+    "Bools",
+    "Floats",
+    "Ints",
+    "among",
+    "contenders",
+    "distinct",
+    "highest",
+    "places",
+    "ranks",
+    "without",
+]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -20,6 +31,19 @@ def places(ascending: Ints, wanted: Ints) -> Ints:
         return np.full(len(wanted), -1)
     at = ascending.searchsorted(wanted)
     return np.where(ascending.take(at, mode="clip") == wanted, at, -1)
+
+
+def distinct(values: Ints) -> Ints:
+    """The values in ascending order, each once; for a few hundred a quarter of numpy's time."""
+    ordered = np.sort(values)
+    is_first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
+
+
+def without(values: Ints, ascending: Ints) -> Ints:
+    """The values that are not in ascending positions."""
+    return values[places(ascending, values) < 0]
 
 
 def among(ascending: Ints, wanted: Ints) -> Bools:

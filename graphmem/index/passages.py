@@ -80,7 +80,12 @@ class Passages(Composite):
 
     def flag(self, name: str, passages: Ints) -> Bools:
         """Whether passages are ``spoken``, by a ``person``, a ``question`` and so on, by name."""
-        return (self._flags.values[passages] & _FLAGS[name]) > 0
+        return (self._flags.values.take(passages) & _FLAGS[name]) > 0
+
+    def by_flags(self, passages: Ints, **values: float) -> Floats:
+        """For each passage the sum of the values of its flags, by name."""
+        sums: Floats = sum(value * _FLAGGED[name] for name, value in values.items())  # type: ignore[assignment]
+        return sums.take(self._flags.values.take(passages))
 
     def session(self, name: str) -> Ints:
         """The passages of a session, ascending."""
@@ -179,6 +184,11 @@ _FLAGS = {
     "personal": _PERSONAL,
     "question": _QUESTION,
     "timed": _TIMED,
+}
+# Of each combination of flags whether it has a flag, as 0 or 1.
+_FLAGGED = {
+    name: ((np.arange(1 << len(_FLAGS)) & bit) > 0).astype(np.float64)
+    for name, bit in _FLAGS.items()
 }
 _NONE = np.zeros(0, dtype=np.int64)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphmem.index.columns import Column
 from graphmem.index.composite import Composite
-from graphmem.index.lists import Bools, Floats, Ints
+from graphmem.index.lists import Bools, Floats, Ints, distinct
 from graphmem.index.relations import Relation
 
 __all__ = ["Threads"]
@@ -93,9 +93,12 @@ class Threads(Composite):
         wanted = sorted(set(offsets))
         found = {0: passages}
         for sign, step in ((-1, self._before.values), (1, self._after.values)):
-            here = passages
+            here, is_somebody = passages, True
             for offset in range(1, max((sign * one for one in wanted), default=0) + 1):
-                here = np.where(here >= 0, step[here], -1).astype(np.int64)
+                # Of nobody there are no more once nobody is left: documents have no neighbours.
+                if is_somebody:
+                    here = np.where(here >= 0, step.take(here, mode="wrap"), -1).astype(np.int64)
+                    is_somebody = bool((here >= 0).any())
                 found[sign * offset] = here
         return {offset: found[offset] for offset in wanted}
 
@@ -109,5 +112,5 @@ class Threads(Composite):
 
 
 def _distinct(parts: Iterable[Ints]) -> Ints:
-    found = np.unique(np.concatenate(list(parts)))
+    found = distinct(np.concatenate(list(parts)))
     return found[found >= 0]

@@ -46,7 +46,6 @@ def links(memory: Index, first_hops: Ints, about_bonus: float) -> Links:
         first_hops: distinct passages.
         about_bonus: added to the link when one of the two is about an entity that the other names.
     """
-    size = max(1, len(memory.passages))
     places, entities, _ = memory.named.gather(first_hops)
     rarity = memory.rarity(entities)
     is_telling = rarity > 0
@@ -55,12 +54,21 @@ def links(memory: Index, first_hops: Ints, about_bonus: float) -> Links:
     distinct, of_via = np.unique(via, return_inverse=True)
     starts, holding = _rows(memory.holders.gather(distinct), len(distinct))
     to, passages = _repeated(starts, holding, of_via)
-    keys, link = _largest(near[to] * size + passages, strength[to])
-    bonus = np.isin(keys, _about_pairs(memory, first_hops, places, entities))
-    link = link + about_bonus * bonus
-    places, passages = np.divmod(keys, size)
-    is_other = passages != first_hops[places]
-    return Links(first_hops[places[is_other]], passages[is_other], link[is_other])
+    about = _about_pairs(memory, first_hops, places, entities)
+    # A table with a row for each hop: sorting the pairs takes several times as long.
+    others, columns = memory.passages.numbering.number(
+        np.concatenate([passages, about[1]]), len(memory.passages)
+    )
+    table = np.zeros((len(first_hops), len(others)))
+    np.maximum.at(table, (near[to], columns[: len(passages)]), strength[to])
+    is_about = np.zeros(table.shape, dtype=np.bool_)
+    is_about[about[0], columns[len(passages) :]] = True
+    table += about_bonus * (is_about & (table > 0))
+    table[first_hops[:, None] == others] = 0.0
+    order = others.argsort()
+    others, table = others[order], table[:, order]
+    places, columns = table.nonzero()
+    return Links(first_hops[places], others[columns], table[places, columns])
 
 
 def bridge(
@@ -125,23 +133,16 @@ def _repeated(starts: Ints, items: Ints, rows: Ints) -> tuple[Ints, Ints]:
     return places, items[starts[rows][places] + within]
 
 
-def _about_pairs(memory: Index, first_hops: Ints, places: Ints, entities: Ints) -> Ints:
-    """Keys of pairs where one passage is about an entity that the other names."""
-    size = max(1, len(memory.passages))
+def _about_pairs(
+    memory: Index, first_hops: Ints, places: Ints, entities: Ints
+) -> tuple[Ints, Ints]:
+    """(place of a hop, passage) of pairs where one is about an entity that the other names."""
     about_places, topics, _ = memory.topics.gather(first_hops)
     telling = memory.rarity(topics) > 0
     about_places, topics = about_places[telling], topics[telling]
     of, naming, _ = memory.holders.gather(topics)
     by, subjects, _ = memory.subjects.gather(entities)
-    return np.concatenate([about_places[of] * size + naming, places[by] * size + subjects])
-
-
-def _largest(keys: Ints, values: Floats) -> tuple[Ints, Floats]:
-    """Distinct keys, ascending, each with its largest value."""
-    order = np.argsort(keys, kind="stable")
-    keys, values = keys[order], values[order]
-    starts = np.nonzero(np.r_[True, keys[1:] != keys[:-1]])[0] if len(keys) else keys
-    return keys[starts], np.maximum.reduceat(values, starts) if len(starts) else values
+    return np.concatenate([about_places[of], places[by]]), np.concatenate([naming, subjects])
 
 
 def _missing_terms(question: Question, seen: Sight, hops: Ints, places: Ints) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmem.index.index import Index
-from graphmem.index.lists import Bools, Floats, Ints
+from graphmem.index.lists import Bools, Floats, Ints, distinct
 from graphmem.recall.question import Question
 from graphmem.settings import RecallSettings
 
@@ -42,7 +42,7 @@ def candidates(
     if question.vector is not None:
         found.append(_by_sense(memory, question.vector, settings, session))
     near = memory.passages.threads.seen_by(
-        np.unique(np.concatenate(found)), [offset for offset, _ in settings.window]
+        distinct(np.concatenate(found)), [offset for offset, _ in settings.window]
     )
     return near[eligible[near]]
 
@@ -89,8 +89,7 @@ def _by_sense(
 
 def _by_topic(memory: Index, question: Question, settings: RecallSettings, eligible: Bools) -> Ints:
     """About a telling name in the question, those about the most telling first."""
-    rarity = memory.rarity(question.named)
-    of, about, _ = memory.subjects.gather(question.named)
-    kept = eligible[about] & (rarity[of] > 0)
-    about, rarity = about[kept], rarity[of[kept]]
-    return about[memory.passages.ids.highest(about, rarity, settings.look_k)]
+    about, telling = question.about
+    kept = eligible[about] & (telling > 0)
+    about, telling = about[kept], telling[kept]
+    return about[memory.passages.ids.highest(about, telling, settings.look_k)]

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from graphmem.errors import InvalidInput
 from graphmem.index.index import Index
-from graphmem.index.lists import Floats, Ints
+from graphmem.index.lists import Floats, Ints, among, distinct, without
 from graphmem.recall.bridge import bridge, links
 from graphmem.recall.candidates import candidates
 from graphmem.recall.clock import Clock
@@ -219,8 +219,8 @@ def _by_walk(
     with clock.stage("sight"):
         eligible = reached.best(settings.passage_k, memory.passages.ids)
         if session is not None:
-            eligible = np.intersect1d(eligible, memory.passages.session(session))
-        more = np.setdiff1d(eligible, prior.passages)
+            eligible = eligible[among(memory.passages.session(session), eligible)]
+        more = without(eligible, prior.passages)
         prior = widen(memory, question, prior, look(memory, question, more, settings), settings)
     with clock.stage("bridge"):
         walked = _walked(prior, reached, settings)
@@ -229,10 +229,10 @@ def _by_walk(
         linked = links(memory, prior.passages[hops], settings.about_bonus)
         if session is not None:
             linked = linked.only(
-                np.nonzero(np.isin(linked.passages, memory.passages.session(session)))[0]
+                np.nonzero(among(memory.passages.session(session), linked.passages))[0]
             )
         seen = prior.sight
-        beyond = np.setdiff1d(linked.passages, seen.passages)
+        beyond = distinct(without(linked.passages, seen.passages))
         seen = seen.join(look(memory, question, beyond, settings))
         hop_scores = so_far[prior.sight.places(linked.hops)]
         bridged = bridge(memory, question, seen, linked, hop_scores, settings)
@@ -253,7 +253,7 @@ def _by_walk(
             as_good=settings.later_as_good,
         )
         if session is not None:
-            ranking = ranking[np.isin(ranking, memory.passages.session(session))]
+            ranking = ranking[among(memory.passages.session(session), ranking)]
     reason = f"seeded by facts: {len(seeds.facts)}, by names in the question: {len(seeds.named)}"
     return Found("graph", reason, ranking, seen.passages, scores, seeds)
 
@@ -333,7 +333,7 @@ def _shown(memory: Index, found: Found, top_k: int) -> _Shown:
 
 def _ways(memory: Index, ranking: Ints, seeds: Ints) -> list[Ints]:
     """Live facts of each passage: seed facts first, then those that share an end with one."""
-    ends = np.unique(memory.facts.ends(seeds).ravel())
+    ends = distinct(memory.facts.ends(seeds).ravel())
     ends = ends[~memory.is_hub(ends)]
     places, facts, _ = memory.facts.stated.gather(ranking)
     live = memory.facts.is_live(facts)
@@ -341,7 +341,9 @@ def _ways(memory: Index, ranking: Ints, seeds: Ints) -> list[Ints]:
     rank = np.full(len(facts), len(seeds), dtype=np.int64)
     for number, seed in enumerate(seeds.tolist()):
         rank[facts == seed] = number
-    near = np.isin(memory.facts.ends(facts), ends).any(axis=1) | (rank < len(seeds))
+    of_facts = memory.facts.ends(facts)
+    touches = among(ends, of_facts[:, 0]) | among(ends, of_facts[:, 1])
+    near = touches | (rank < len(seeds))
     places, facts, rank = places[near], facts[near], rank[near]
     order = np.lexsort((memory.facts.ids.ranks(facts), rank, places))
     places, facts = places[order], facts[order]

@@ -24,6 +24,8 @@ class Question:
         counts: (P + 1, T) how often each passage has each term; the last is nobody's.
         idf: (T,) weight of each term, those that no passage has included.
         named: entities that the question names, ascending, hubs left out.
+        about: passages that are about one of them, ascending, each with how telling the most
+            telling of their names is (``Index.rarity``), from 0.
         cues: what it says besides its words.
         vector: its embedding, or None.
     """
@@ -32,6 +34,7 @@ class Question:
     counts: NDArray[np.uint16]
     idf: Floats
     named: Ints
+    about: tuple[Ints, Floats]
     cues: QuestionCues
     vector: NDArray[np.float32] | None
 
@@ -60,15 +63,25 @@ def ask(memory: Index, query: str, vector: NDArray[np.float32] | None) -> Questi
     counts[passages, found] = times
     size = len(memory)
     named = memory.entities.names.longest_in(asked)
+    named = named[~memory.is_hub(named)]
     speakers = memory.passages.speakers
     return Question(
         holders,
         counts,
         np.log1p((size - held + 0.5) / (held + 0.5)),
-        named[~memory.is_hub(named)],
+        named,
+        _about(memory, named),
         read_question(query, speakers.called(asked), speakers.asker),
         vector,
     )
+
+
+def _about(memory: Index, named: Ints) -> tuple[Ints, Floats]:
+    of, passages, _ = memory.subjects.gather(named)
+    found, which = np.unique(passages, return_inverse=True)
+    telling = np.zeros(len(found))
+    np.maximum.at(telling, which, memory.rarity(named)[of])
+    return found, telling
 
 
 def _is_hub(token: str, hub_words: frozenset[str]) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphmem.index.graph import entity_vertices, passage_vertices
 from graphmem.index.index import Index
-from graphmem.index.lists import Floats, Ints, contenders, highest, places
+from graphmem.index.lists import Floats, Ints, among, contenders, distinct, highest, places
 from graphmem.recall.prior import Prior, scaled
 from graphmem.settings import RecallSettings
 
@@ -135,7 +135,7 @@ def _reset(
     drown the seeds as the store grows, but enough where no fact fits.
     """
     ends = memory.facts.ends(facts).ravel()
-    entities = np.union1d(ends, named)
+    entities = distinct(np.concatenate([ends, named]))
     entities = entities[~memory.is_hub(entities)]
     place = {entity: at for at, entity in enumerate(entities.tolist())}
     sums, counts, by_name = (np.zeros(len(entities)) for _ in range(3))
@@ -145,7 +145,7 @@ def _reset(
             counts[place[end]] += 1
     mentions = memory.entities.mentions(entities)
     by_fact = sums / np.maximum(counts, 1) / mentions
-    by_name[np.isin(entities, named)] = settings.name_weight
+    by_name[among(named, entities)] = settings.name_weight
     by_name /= mentions
     has_share = by_fact + by_name > 0
     entities, by_fact, by_name = entities[has_share], by_fact[has_share], by_name[has_share]

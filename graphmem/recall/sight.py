@@ -85,7 +85,7 @@ class Windows:
         members: (m,) passages that stand in a window, each once.
         own: (n,) the member that each passage is itself.
         places: for each offset, with its weight, (n,) the member that stands there; -1 for nobody.
-            Offsets at which nobody stands are left out.
+            Offsets but 0 at which nobody stands are left out.
     """
 
     members: Ints
@@ -95,16 +95,20 @@ class Windows:
     @classmethod
     def of(cls, memory: Index, passages: Ints, settings: RecallSettings) -> Windows:
         """The windows of passages."""
-        offsets = [offset for offset, _ in settings.window]
-        around = memory.passages.threads.around(passages, offsets)
-        told = memory.passages
-        members, places = told.numbering.number(
-            np.concatenate([around[offset] for offset in offsets]), len(told)
+        around = memory.passages.threads.around(passages, [one for one, _ in settings.window])
+        somebody = [
+            (offset, weight)
+            for offset, weight in settings.window
+            if not offset or around[offset].max(initial=-1) >= 0
+        ]
+        if len(somebody) == 1:
+            own = np.arange(len(passages))
+            return cls(passages, own, ((somebody[0][1], own),))
+        members, places = memory.passages.numbering.number(
+            np.concatenate([around[offset] for offset, _ in somebody]), len(memory.passages)
         )
-        rows = places.reshape(len(offsets), len(passages))
-        stands = [(weight, row) for (_, weight), row in zip(settings.window, rows, strict=True)]
-        some = tuple((weight, row) for weight, row in stands if (row >= 0).any())
-        return cls(members, rows[offsets.index(0)], some)
+        rows = dict(zip((offset for offset, _ in somebody), np.split(places, len(somebody))))
+        return cls(members, rows[0], tuple((weight, rows[at]) for at, weight in somebody))
 
     def summed(self, values: NDArray[Value]) -> NDArray[Value]:
         """(n, …) for each passage the sum of its window's ``values`` by weight.
@@ -121,7 +125,7 @@ class Windows:
 def look(memory: Index, question: Question, passages: Ints, settings: RecallSettings) -> Sight:
     """Look at passages, which are ascending and each there once."""
     windows = Windows.of(memory, passages, settings)
-    frequency = _frequency(question, windows)
+    frequency, products, own = _heard(memory, question, windows)
     mean = memory.mean_heard
     b = settings.bm25_b
     heard = memory.heard(passages)
@@ -130,35 +134,40 @@ def look(memory: Index, question: Question, passages: Ints, settings: RecallSett
     # Not a matrix product: BLAS would start threads for it, which cost more than they give.
     covered = np.einsum("t,tp->p", question.idf, frequency / (frequency + norm))
     share = covered / total if total else np.zeros(len(passages))
-    if question.vector is None:
-        cosines = own = np.zeros(len(passages))
-    else:
-        products = np.zeros(len(windows.members) + 1)
-        products[:-1] = memory.senses["passage"].cosines(windows.members, question.vector[None])[0]
-        lengths = memory.window_length(passages)
-        cosines = windows.summed(products) / np.where(lengths > 0, lengths, 1.0)
-        own = np.where(memory.passages.flag("spoken", passages), products[windows.own], 0.0)
+    lengths = memory.window_length(passages)
+    cosines = products / np.where(lengths > 0, lengths, 1.0)
+    own = np.where(memory.passages.flag("spoken", passages), own, 0.0)
     base = share + settings.meaning_weight * cosines
     base += _cue_scores(memory, question, passages, settings)
     base += settings.topic_weight * _topics(memory, question, passages)
     return Sight(passages, frequency > 0, share, cosines, own, base)
 
 
-def _frequency(question: Question, windows: Windows) -> Floats:
-    """(T, n) how often each term stands in each window, neighbours by weight."""
-    counts = question.counts[np.append(windows.members, -1)].astype(np.float64)
-    return np.ascontiguousarray(windows.summed(counts).T)
+def _heard(memory: Index, question: Question, windows: Windows) -> tuple[Floats, Floats, Floats]:
+    """What stands in windows, neighbours by weight.
+
+    Returns:
+        (T, n) how often each term stands there; (n,) inner product of the question and the sum of
+        the window's vectors; (n,) that of the question and the passage alone.
+    """
+    size = len(question.idf)
+    values = np.empty((len(windows.members) + 1, size + 1))
+    values[:-1, :size] = question.counts.take(windows.members, axis=0)
+    values[:-1, size] = 0.0
+    values[-1] = 0.0
+    if question.vector is not None:
+        senses = memory.senses["passage"]
+        values[:-1, size] = senses.cosines(windows.members, question.vector[None])[0]
+    summed = windows.summed(values)
+    return np.ascontiguousarray(summed[:, :size].T), summed[:, size], values[windows.own, size]
 
 
 def _topics(memory: Index, question: Question, passages: Ints) -> Floats:
-    """(n,) how telling the name of an entity is that the document is about; 0 for messages."""
-    telling = np.zeros(len(passages))
-    of, about, _ = memory.subjects.gather(question.named)
-    at = places(passages, about)
-    found = at >= 0
-    np.maximum.at(telling, at[found], memory.rarity(question.named)[of[found]])
-    telling[memory.passages.flag("spoken", passages)] = 0.0
-    return telling
+    """(n,) how telling the name is that the document is about; 0 for messages."""
+    about, telling = question.about
+    told = np.append(telling, 0.0).take(places(about, passages), mode="wrap")
+    told[memory.passages.flag("spoken", passages)] = 0.0
+    return told
 
 
 def _cue_scores(
@@ -166,10 +175,12 @@ def _cue_scores(
 ) -> Floats:
     """What speaker, time and manner add to h."""
     cues, told = question.cues, memory.passages
-    scores = settings.personal_weight * told.flag("personal", passages).astype(np.float64)
-    scores -= settings.question_weight * told.flag("question", passages)
-    if cues.asks_when:
-        scores += settings.time_weight * told.flag("timed", passages)
+    scores = told.by_flags(
+        passages,
+        personal=settings.personal_weight,
+        question=-settings.question_weight,
+        timed=settings.time_weight * cues.asks_when,
+    )
     is_spoken = told.flag("spoken", passages)
     if cues.dates:
         near = closeness(cues.dates, told.days(passages), settings.date_scale)

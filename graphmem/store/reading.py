@@ -10,7 +10,8 @@ from sqlalchemy import Connection, Select, and_, func, select
 
 from graphmem.identity import content_id, normal_form
 from graphmem.store import vectors
-from graphmem.store.bulk import among, given, ours
+from graphmem.store.bulk import among, ours
+from graphmem.store.lookup import Lookup
 from graphmem.store.naming import entity_id
 from graphmem.store.records import (
     LogEntry,
@@ -63,7 +64,7 @@ __all__ = [
     "stats",
 ]
 
-_ENTITIES = select(entity.c.id).where(ours(entity), among(entity.c.id))
+_ENTITIES = Lookup(select(entity.c.id, entity.c.name).where(ours(entity), among(entity.c.id)))
 _LIVE = and_(fact.c.retired_at.is_(None), fact.c.status.in_(("asserted", "verified")))
 
 
@@ -92,8 +93,8 @@ def changes(connection: Connection, scope: Scope, after: int | None) -> Changes:
     touched: dict[VectorKind, list[str]] = {kind: sorted(ids.get(kind, ())) for kind in KINDS}
     passages_now = _passages_by_id(connection, scope, touched["passage"])
     facts_now = facts_by_id(connection, scope, touched["fact"])
-    entities_now = _entities_by_id(connection, scope, touched["entity"])
-    now = passages_now.keys() | facts_now.keys() | entities_now
+    entities_now = entities_by_id(connection, scope, touched["entity"])
+    now = passages_now.keys() | facts_now.keys() | entities_now.keys()
     return Changes(
         seq,
         passages=tuple(passages_now.values()),
@@ -132,12 +133,7 @@ def passages(
 
 def entities_by_id(connection: Connection, scope: Scope, ids: Iterable[str]) -> dict[str, Entity]:
     """Those of the entities that exist."""
-    found: dict[str, Entity] = {}
-    for chunk in chunks(ids):
-        named = select(entity.c.id, entity.c.name).where(mine(entity, scope))
-        rows = connection.execute(named.where(entity.c.id.in_(chunk))).all()
-        found.update((row.id, Entity(row.id, row.name)) for row in rows)
-    return found
+    return {row.id: Entity(row.id, row.name) for row in _ENTITIES.rows(connection, scope, ids)}
 
 
 def log_digest(connection: Connection, scope: Scope, seq: int) -> str | None:
@@ -284,10 +280,6 @@ def _passages_by_id(connection: Connection, scope: Scope, ids: Iterable[str]) ->
     found = passage_rows(connection, scope, ids)
     rows = sorted(found, key=lambda row: (row.thread, row.place, row.ordinal, row.part, row.id))
     return {row.id: to_passage(row) for row in rows}
-
-
-def _entities_by_id(connection: Connection, scope: Scope, ids: Iterable[str]) -> set[str]:
-    return set(connection.execute(_ENTITIES, given(scope, ids)).scalars())
 
 
 def _to_message(row: Any, times: Sequence[int], parts: Sequence[str]) -> StoredMessage:

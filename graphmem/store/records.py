@@ -14,6 +14,7 @@ from sqlalchemy import Column, Connection, Row, Select, and_, func, select
 
 from graphmem.facts import Evidence
 from graphmem.store.bulk import among, given, ours
+from graphmem.store.lookup import Lookup
 from graphmem.store.schema import (
     NOWHERE,
     entity,
@@ -142,13 +143,12 @@ _PASSAGES = select(
 ).select_from(passage.join(message, OF_MESSAGE))
 
 
-_PASSAGES_BY_ID = _PASSAGES.where(ours(passage), among(passage.c.id))
+_PASSAGES_BY_ID = Lookup(_PASSAGES.where(ours(passage), among(passage.c.id)))
 
 
 def passage_rows(connection: Connection, scope: Scope, ids: Iterable[str]) -> Sequence[Row[Any]]:
     """The rows of ``select_passages`` with one of the ids."""
-    found: Sequence[Any] = connection.execute(_PASSAGES_BY_ID, given(scope, ids)).all()
-    return found
+    return _PASSAGES_BY_ID.rows(connection, scope, ids)
 
 
 def passages_by_id(connection: Connection, scope: Scope, ids: Iterable[str]) -> dict[str, Passage]:
@@ -248,7 +248,7 @@ def _select_evidence() -> Select[Any]:
 
 
 _EVIDENCE = _select_evidence()
-_FACTS = select(fact).where(ours(fact), among(fact.c.id))
+_FACTS = Lookup(select(fact).where(ours(fact), among(fact.c.id)))
 
 
 def _to_evidence(row: Row[Any]) -> Evidence:
@@ -286,5 +286,4 @@ def fact_ids(
 
 def facts_by_id(connection: Connection, scope: Scope, ids: Iterable[str]) -> dict[str, Fact]:
     """Those of the facts that exist."""
-    rows: Sequence[Row[Any]] = connection.execute(_FACTS, given(scope, ids)).all()
-    return {row.id: to_fact(row) for row in rows}
+    return {row.id: to_fact(row) for row in _FACTS.rows(connection, scope, ids)}

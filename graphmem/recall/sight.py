@@ -107,7 +107,8 @@ class Windows:
         members, places = memory.passages.numbering.number(
             np.concatenate([around[offset] for offset, _ in somebody]), len(memory.passages)
         )
-        rows = dict(zip((offset for offset, _ in somebody), np.split(places, len(somebody))))
+        offsets = [offset for offset, _ in somebody]
+        rows = dict(zip(offsets, places.reshape(len(offsets), -1), strict=True))
         return cls(members, rows[0], tuple((weight, rows[at]) for at, weight in somebody))
 
     def summed(self, values: NDArray[Value]) -> NDArray[Value]:

@@ -77,6 +77,8 @@ class RecallSettings:
             lower, the more alike the best passages are to each other.
         first_hops: passages that the bridge starts from.
         bridge_weight: the bridge beside z.
+        linked_k: pairs that share a telling name, so many of which are looked at: those that add
+            most of the question's words by the strongest links.
         bridge_k: linked pairs that the bridge looks at closely, the most promising.
         about_bonus: link bonus where one passage is about what the other names.
         own_weight: beside z, or h where nothing walks, for the sense of a message alone, as a share
@@ -112,9 +114,9 @@ class RecallSettings:
     time_weight: float = 0.1
     topic_weight: float = 0.25
     least_covered: float = 0.15
-    look_all: int = 1000
+    look_all: int = 500
     look_k: int = 100
-    weigh_k: int = 200
+    weigh_k: int = 100
     fact_prior: float = 1.5
     seed_k: int = 3
     seed_most: int = 8
@@ -122,15 +124,16 @@ class RecallSettings:
     name_weight: float = 0.3
     passage_weight: float = 0.2
     passage_power: float = 6.0
-    passage_k: int = 100
+    passage_k: int = 50
     damping: float = 0.5
-    settle_k: int = 10
-    most_work: int = 30_000
+    settle_k: int = 5
+    most_work: int = 15_000
     walk_half: float = 0.2
     first_hops: int = 10
     bridge_weight: float = 0.5
     about_bonus: float = 0.5
-    bridge_k: int = 100
+    linked_k: int = 250
+    bridge_k: int = 70
     own_weight: float = 0.2
     later_among: int = 10
     later_alike: float = 0.7

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.recall.bridge import Links, bridge, links
+from graphmem.recall.bridge import Links, bridge, likely, links
 from graphmem.recall.question import ask
 from graphmem.recall.sight import look
 from graphmem.settings import RecallSettings
@@ -155,6 +155,34 @@ def test_of_many_pairs_the_most_promising_are_looked_at(question, scores, hops, 
     assert np.count_nonzero(some) <= count
     if count >= len(linked.hops):
         assert some.tolist() == every.tolist()
+
+
+@given(st.sampled_from(QUESTIONS), SCORES, HOPS, st.integers(1, 8))
+def test_before_a_look_those_pairs_stay_that_add_most_words_by_the_strongest_links(
+    question, scores, hops, count
+):
+    asked = ask(MEMORY, question, EMBEDDER.embed_query(question))
+    seen = look(MEMORY, asked, np.arange(SIZE), SETTINGS)
+    linked = links(MEMORY, np.array(hops, dtype=np.int64), 0.5)
+    kept = likely(asked, seen, linked, scores, count)
+    idf, own = asked.idf, asked.counts[:SIZE].T > 0
+    total = max(float(idf.sum()), 1e-9)
+    promise = []
+    for hop, other, strength in zip(linked.hops, linked.passages, linked.strengths, strict=True):
+        adds = sum(
+            weight
+            for weight, has, known in zip(idf, own[:, other], seen.present[:, hop], strict=True)
+            if has and not known
+        )
+        promise.append(scores[hop] * strength * (adds / total + 0.15))
+    floor = sorted(promise, reverse=True)[min(count, len(promise)) - 1] if promise else 0.0
+    stays = set(zip(kept.hops.tolist(), kept.passages.tolist(), strict=True))
+    for hop, other, value in zip(linked.hops, linked.passages, promise, strict=True):
+        if value > floor * (1 + 1e-9):
+            assert (hop, other) in stays
+        if value < floor * (1 - 1e-9):
+            assert (hop, other) not in stays
+    assert len(stays) >= min(count, len(promise))
 
 
 @given(HOPS, st.floats(0, 1))

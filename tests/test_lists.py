@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.index.lists import among, contenders, highest, places, ranks
+from graphmem.index.lists import among, contenders, distinct, highest, places, ranks, without
 
 VALUES = st.lists(st.integers(0, 4), max_size=12)
 
@@ -39,3 +39,11 @@ def test_places_are_where_positions_stand(here, wanted):
     expected = [ascending.index(one) if one in here else -1 for one in wanted]
     assert places(given_, asked).tolist() == expected
     assert among(given_, asked).tolist() == [one in here for one in wanted]
+
+
+@given(st.lists(st.integers(-3, 9), max_size=12), st.sets(st.integers(0, 8)))
+def test_distinct_and_without_are_what_sets_say(values, taken):
+    numbers = np.array(values, dtype=np.int64)
+    assert distinct(numbers).tolist() == sorted(set(values))
+    left = without(numbers, np.array(sorted(taken), dtype=np.int64))
+    assert left.tolist() == [one for one in values if one not in taken]

@@ -17,12 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmem.index.index import Index
-from graphmem.index.lists import Floats, Ints, highest
+from graphmem.index.lists import Floats, Ints, contenders, highest
 from graphmem.recall.question import Question
 from graphmem.recall.sight import Sight, Windows
 from graphmem.settings import RecallSettings
 
-__all__ = ["Links", "bridge", "links"]
+__all__ = ["Links", "bridge", "likely", "links"]
+
+# What a passage's sense is taken to add before it was looked at; .3 and .6 choose no better.
+_UNSEEN_SENSE = 0.15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +72,17 @@ def links(memory: Index, first_hops: Ints, about_bonus: float) -> Links:
     others, table = others[order], table[:, order]
     places, columns = table.nonzero()
     return Links(first_hops[places], others[columns], table[places, columns])
+
+
+def likely(question: Question, seen: Sight, linked: Links, scores: Floats, count: int) -> Links:
+    """The ``count`` pairs that promise most before the other passage was looked at, and ties."""
+    if len(linked.hops) <= count:
+        return linked
+    hops = seen.places(linked.hops)
+    adds = question.counts.take(linked.passages, axis=0) > 0
+    adds &= ~seen.present.T[hops]
+    words = np.einsum("rt,t->r", adds, question.idf) / max(float(question.idf.sum()), 1e-9)
+    return linked.only(contenders(scores[hops] * linked.strengths * (words + _UNSEEN_SENSE), count))
 
 
 def bridge(

@@ -18,6 +18,8 @@ __all__ = ["candidates"]
 
 # Of a question's words the rarest are looked for, until so many passages have them.
 _MOST_HOLDERS = 30_000
+# Whoever stands in a window with less weight brings in nobody: with all, nothing else is found.
+_LEAST_WEIGHT = 0.2
 
 
 def candidates(
@@ -42,7 +44,8 @@ def candidates(
     if question.vector is not None:
         found.append(_by_sense(memory, question.vector, settings, session))
     near = memory.passages.threads.seen_by(
-        distinct(np.concatenate(found)), [offset for offset, _ in settings.window]
+        distinct(np.concatenate(found)),
+        [offset for offset, weight in settings.window if weight >= _LEAST_WEIGHT],
     )
     return near[eligible[near]]
 

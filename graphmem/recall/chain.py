@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from graphmem.errors import InvalidInput
 from graphmem.index.index import Index
 from graphmem.index.lists import Floats, Ints, among, distinct, without
-from graphmem.recall.bridge import bridge, links
+from graphmem.recall.bridge import bridge, likely, links
 from graphmem.recall.candidates import candidates
 from graphmem.recall.clock import Clock
 from graphmem.recall.prior import Prior, weigh, widen
@@ -231,6 +231,7 @@ def _by_walk(
             linked = linked.only(
                 np.nonzero(among(memory.passages.session(session), linked.passages))[0]
             )
+        linked = likely(question, prior.sight, linked, so_far, settings.linked_k)
         seen = prior.sight
         beyond = distinct(without(linked.passages, seen.passages))
         seen = seen.join(look(memory, question, beyond, settings))

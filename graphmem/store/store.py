@@ -60,6 +60,8 @@ class Store:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._is_closed = False
+        # The version of the store and the model that was found to fit it.
+        self._fitting: tuple[int, str, int | None] | None = None
 
     @classmethod
     def open(cls, uri: str | Path) -> Store:
@@ -349,8 +351,11 @@ class Store:
         Raises:
             EmbedderMismatch: they are another model's, or of another size.
         """
-        with self._reading() as connection:
-            vectors.check_model(connection, name, dims)
+        wanted = (self.version(), name, dims)
+        if wanted != self._fitting:
+            with self._reading() as connection:
+                vectors.check_model(connection, name, dims)
+            self._fitting = wanted
 
     @property
     def _open(self) -> Database:

@@ -191,7 +191,7 @@ def is_trusted(role: Role) -> bool:
 
 
 def _most_used(spellings: Iterable[str]) -> str:
-    counts = Counter(" ".join(spelling.split()) for spelling in spellings)
+    counts = Counter([" ".join(spelling.split()) for spelling in spellings])
     return min(counts, key=lambda spelling: (-counts[spelling], spelling))
 
 
@@ -224,8 +224,9 @@ def supersede(
     return {
         loser.fact.id: _retirement(loser.fact, winner.fact)
         for claims in slots.values()
+        for last in [_last(claims)]
         for loser in claims
-        if (winner := _winner(loser, claims))
+        if (winner := _winner(loser, last))
     }
 
 
@@ -312,12 +313,18 @@ def _time(row: Evidence) -> datetime | None:
     return said
 
 
-def _winner(loser: _Claim, claims: Sequence[_Claim]) -> _Claim | None:
-    """What replaces a claim: the latest of all; ties by id."""
-    later = [claim for claim in claims if claim.replaces(loser)]
+def _last(claims: Sequence[_Claim]) -> list[_Claim]:
+    """Those that may replace another, and that none of them is later than."""
     firm = [claim for claim in claims if claim.is_firm]
-    latest_of_all = [claim for claim in later if not any(o.is_after(claim) for o in firm)]
-    return min(latest_of_all, key=lambda claim: claim.fact.id, default=None)
+    newest = max((claim.time for claim in firm if claim.time), default=None)
+    front = [claim for claim in firm if claim.time in (newest, None)]
+    return [claim for claim in front if not any(other.is_after(claim) for other in front)]
+
+
+def _winner(loser: _Claim, last: Iterable[_Claim]) -> _Claim | None:
+    """What replaces a claim: the latest of all; ties by id."""
+    later = [claim for claim in last if claim.replaces(loser)]
+    return min(later, key=lambda claim: claim.fact.id, default=None)
 
 
 def _retirement(loser: Fact, winner: Fact) -> Retirement:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Column, Connection, Row, Select, and_, func, select
@@ -24,7 +25,7 @@ from graphmem.store.schema import (
     occurrence,
     passage,
 )
-from graphmem.types import Fact, Message, Passage, Role, Scope
+from graphmem.types import Fact, Message, Passage, Scope
 
 __all__ = [
     "OF_MESSAGE",
@@ -113,6 +114,8 @@ def said_columns(value: datetime | None) -> tuple[int | None, int | None]:
     return (local - offset) // timedelta(microseconds=1), offset // timedelta(seconds=1)
 
 
+# One message's rows have one time.
+@lru_cache(maxsize=1 << 12)
 def said_at(us: int | None, offset: int | None) -> datetime | None:
     """The inverse of ``said_columns``: the time as it was given, at its own offset."""
     if us is None or us == NOWHERE:
@@ -180,23 +183,9 @@ def to_passage(row: Row[Any]) -> Passage:
 
 
 def to_fact(row: Row[Any]) -> Fact:
-    """A row of the fact table as a value."""
-    return Fact(
-        id=row.id,
-        subject_id=row.subject_id,
-        object_id=row.object_id,
-        subject=row.subject,
-        predicate=row.predicate,
-        object=row.object,
-        polarity=row.polarity,
-        valid_from=row.valid_from,
-        valid_to=row.valid_to,
-        recorded_at=row.recorded_at,
-        retired_at=row.retired_at,
-        status=row.status,
-        replaced_by=row.replaced_by,
-        passages=tuple(_IDS.findall(row.passages)),
-    )
+    """A row of the fact table as a value: fields by place, as its columns stand."""
+    _, _, *parts, passages, _ = row
+    return Fact(*parts, tuple(_IDS.findall(passages)))
 
 
 def stated(
@@ -205,7 +194,7 @@ def stated(
     """The evidence of each fact, in the order of passage id and number."""
     found: dict[str, list[Evidence]] = defaultdict(list)
     for row in connection.execute(_EVIDENCE, given(scope, fact_ids)).all():
-        found[row.fact_id].append(_to_evidence(row))
+        found[row[0]].append(_to_evidence(row))
     return found
 
 
@@ -234,12 +223,23 @@ def _select_evidence() -> Select[Any]:
     )
     return (
         select(
-            evidence,
-            (func.coalesce(entity.c.told, 0) > 0).label("is_known"),
+            evidence.c.fact_id,
+            evidence.c.passage_id,
+            evidence.c.subject,
+            evidence.c.predicate,
+            evidence.c.object,
+            evidence.c.polarity,
+            evidence.c.valid_from,
+            evidence.c.valid_to,
+            evidence.c.speaker,
+            evidence.c.grounded,
+            func.coalesce(entity.c.told, 0) > 0,
             message.c.role,
-            passage.c.thread,
+            func.coalesce(latest, message.c.said_us),
             passage.c.ordinal,
-            func.coalesce(latest, message.c.said_us).label("latest_us"),
+            evidence.c.recorded_at,
+            evidence.c.extractor,
+            passage.c.thread,
         )
         .select_from(joined.outerjoin(entity, lacked))
         .where(ours(evidence), among(evidence.c.fact_id))
@@ -252,24 +252,18 @@ _FACTS = select(fact).where(ours(fact), among(fact.c.id))
 
 
 def _to_evidence(row: Row[Any]) -> Evidence:
-    role: Role = row.role
+    """A row of ``_EVIDENCE`` as a value: fields by place, for a name takes as long as the field."""
+    _, *said, grounded, is_known, role, latest_us, ordinal, recorded_at, extractor, thread = row
     return Evidence(
-        passage_id=row.passage_id,
-        subject=row.subject,
-        predicate=row.predicate,
-        object=row.object,
-        polarity=row.polarity,
-        valid_from=row.valid_from,
-        valid_to=row.valid_to,
-        speaker=row.speaker,
-        grounded=row.grounded or bool(row.is_known),
-        by_name=not row.grounded and bool(row.is_known),
-        role=role,
-        said_at=said_at(row.latest_us, 0),
-        ordinal=row.ordinal,
-        recorded_at=row.recorded_at,
-        extractor=row.extractor,
-        thread=row.thread,
+        *said,
+        grounded or is_known,
+        is_known and not grounded,
+        role,
+        said_at(latest_us, 0),
+        ordinal,
+        recorded_at,
+        extractor,
+        thread,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -78,6 +79,12 @@ def microseconds(value: datetime) -> int:
     return (value - _EPOCH) // _MICROSECOND
 
 
+# One write's rows have one time.
+@lru_cache(maxsize=1 << 12)
+def _instant(us: int) -> datetime:
+    return _EPOCH + us * _MICROSECOND
+
+
 class Instant(TypeDecorator[datetime]):
     """An aware datetime as microseconds since 1970."""
 
@@ -90,7 +97,7 @@ class Instant(TypeDecorator[datetime]):
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
         """To a datetime in UTC."""
-        return None if value is None else _EPOCH + value * _MICROSECOND
+        return None if value is None else _instant(value)
 
 
 class Words(TypeDecorator[str]):

@@ -27,6 +27,7 @@ from sqlalchemy import (
     Table,
     Text,
     and_,
+    or_,
 )
 from sqlalchemy.types import TypeDecorator
 
@@ -35,6 +36,7 @@ from graphmem.identity import clean_text
 from graphmem.types import Scope, VectorKind
 
 __all__ = [
+    "HAS_WORDS",
     "KINDS",
     "NOWHERE",
     "SCHEMA_VERSION",
@@ -58,7 +60,7 @@ __all__ = [
     "vector",
 ]
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 # Where an unstamped message stands when nothing before it in its thread was stamped.
 NOWHERE = -(2**62)
@@ -313,7 +315,9 @@ log = _table(
     Column("before", Words),
     Column("after", Words),
 )
-_partial(log.c.kind == "fact", "log_fact", log.c.user, log.c.agent, log.c.id)
+# Ids are hashes: an index of all entries would touch a page for each of them.
+HAS_WORDS = or_(log.c.before.is_not(None), log.c.after.is_not(None))
+_partial(HAS_WORDS, "log_words", log.c.user, log.c.agent, log.c.id)
 
 # How many rows of a table there are, and how many of them have one value in the first column of an
 # index, the first two, and so on: of a store with a hundred scopes of a thousand passages each. A
@@ -338,7 +342,7 @@ STATISTICS = {
     ("pending", "pending_owner"): "1000 500",
     ("pending", "pending_failed"): "1000 500 500",
     ("log", "log"): "2000000 20000 20000 1",
-    ("log", "log_fact"): "800000 8000 8000 2",
+    ("log", "log_words"): "800000 8000 8000 2",
 }
 
 # Those that hold a scope's rows, children before parents.

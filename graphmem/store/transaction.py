@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Executable, Row, bindparam, literal_column, select, update
+from sqlalchemy import Connection, Executable, Row, bindparam, select, update
 
 from graphmem.store.bulk import Bulk, among, given, ours, put_row
-from graphmem.store.schema import log, microseconds, scope_row
+from graphmem.store.schema import HAS_WORDS, log, microseconds, scope_row
 from graphmem.store.sqlite import Database, insert_if_absent
 from graphmem.types import Scope
 
@@ -22,10 +22,8 @@ _SEQ = select(scope_row.c.seq).where(ours(scope_row)).with_for_update()
 _COUNT = Bulk(update(scope_row).where(ours(scope_row)), ("seq",))
 _COUNT_FORGET = Bulk(update(scope_row).where(ours(scope_row)), ("forget_seq",))
 _LOG = put_row(log)
-# Only facts' entries have words in them; the kind stands in the text for the index's sake.
-_LOGGED = select(log.c.seq).where(
-    ours(log), among(log.c.id), log.c.kind == literal_column("'fact'")
-)
+# Only facts' entries have words in them.
+_LOGGED = select(log.c.seq).where(ours(log), among(log.c.id), HAS_WORDS)
 _BLANK = Bulk(
     update(log).where(*(column == bindparam(column.name) for column in log.primary_key)),
     ("before", "after"),

@@ -25,6 +25,7 @@ from graphmem.errors import (
 )
 from graphmem.store import (
     Store,
+    arrival,
     belief,
     forgetting,
     migrations,
@@ -333,9 +334,20 @@ def test_what_is_asked_for_by_id_is_found_by_an_index(tmp_path):
     written = {"render_postcompile": True}
     values = {"user": "", "agent": "", "ids": "[]", "thread": "", "kind": "", "work": ""}
     values |= {"place": 0, "ordinal": 0, "part": 0, "owner": "", "lease_until": NOW}
+    values |= {"works": ["embed"], "now": NOW, "most": 1}
     seen = set()
     with closing(raw(tmp_path / "m.db")) as connection:
-        for module in (belief, forgetting, naming, order, queue, reading, records, vectors):
+        for module in (
+            arrival,
+            belief,
+            forgetting,
+            naming,
+            order,
+            queue,
+            reading,
+            records,
+            vectors,
+        ):
             for name, statement in sorted(vars(module).items()):
                 if not isinstance(statement, Select) or name in whole:
                     continue

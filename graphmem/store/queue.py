@@ -101,6 +101,11 @@ _DUE = (
     .order_by(pending.c.due_at)
     .limit(bindparam("most"))
 )
+_WORKS = pending.c.work.in_(bindparam("works", expanding=True))
+_IS_FREE = pending.c.owner.is_(None)
+_FRESH = select(pending.c.id).where(_WORKS, _IS_FREE, _IS_FRESH).limit(1)
+_LATER = select(func.min(pending.c.due_at)).where(_WORKS, _IS_FREE, pending.c.attempts > 0)
+_LEASED = select(func.min(pending.c.lease_until)).where(_WORKS, pending.c.owner.is_not(None))
 _OWNERS = select(pending.c.owner).where(pending.c.owner.is_not(None)).distinct()
 
 
@@ -264,17 +269,14 @@ def make_due(database: Database, now: datetime) -> None:
 
 def next_due(connection: Connection, work: Work | None) -> datetime | None:
     """When there will next be something to claim: now or in the past, later, or never."""
-    which = pending.c.work == work if work else pending.c.work.in_(("extract", "embed"))
-    free = pending.c.owner.is_(None)
-    if connection.execute(select(pending.c.id).where(which, free, _IS_FRESH).limit(1)).first():
+    which = {"works": [work] if work else ["extract", "embed"]}
+    if connection.execute(_FRESH, which).first():
         return LONG_AGO
-    later = select(func.min(pending.c.due_at)).where(which, free, pending.c.attempts > 0)
-    leased = select(func.min(pending.c.lease_until)).where(which, pending.c.owner.is_not(None))
-    times = [connection.execute(one).scalar() for one in (later, leased)]
+    times = [connection.execute(one, which).scalar() for one in (_LATER, _LEASED)]
     return min((time for time in times if time is not None), default=None)
 
 
-def _due(connection: Connection, work: Work, now: datetime, *, most: int) -> Sequence[Row[Any]]:
+def _due(connection: Connection, work: Work, now: datetime, *, most: int) -> Sequence[Any]:
     rows: Sequence[Any] = connection.execute(_DUE, {"work": work, "now": now, "most": most}).all()
     return rows
 
@@ -305,8 +307,9 @@ def _texts(
         ids[kind].append(id_)
     for id_, said in passages_by_id(connection, scope, ids["passage"]).items():
         texts["passage", id_] = ("passage", id_, said.full_text)
-    for id_, *said in connection.execute(_SAYINGS, given(scope, ids["fact"])).all():
-        texts["fact", id_] = ("fact", id_, Fact(id_, "", "", *said).text)
+    for row in connection.execute(_SAYINGS, given(scope, ids["fact"])).all():
+        told = Fact(row.id, "", "", row.subject, row.predicate, row.object, row.polarity)
+        texts["fact", row.id] = ("fact", row.id, told.text)
     for id_, name in connection.execute(_NAMES, given(scope, ids["entity"])).all():
         texts["entity", id_] = ("entity", id_, name)
     return tuple(texts[key] for key in keys if key in texts)

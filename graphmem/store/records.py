@@ -182,10 +182,26 @@ def to_passage(row: Row[Any]) -> Passage:
     )
 
 
-def to_fact(row: Row[Any]) -> Fact:
-    """A row of the fact table as a value: fields by place, as its columns stand."""
-    _, _, *parts, passages, _ = row
-    return Fact(*parts, tuple(_IDS.findall(passages)))
+def to_fact(row: Sequence[Any]) -> Fact:
+    """A row of the fact table as a value: by place, for looking up a name takes as long."""
+    _, _, id_, subject_id, object_id, subject, predicate, object_, polarity, *rest = row
+    valid_from, valid_to, recorded_at, retired_at, status, replaced_by, passages, _ = rest
+    return Fact(
+        id_,
+        subject_id,
+        object_id,
+        subject,
+        predicate,
+        object_,
+        polarity,
+        valid_from,
+        valid_to,
+        recorded_at,
+        retired_at,
+        status,
+        replaced_by,
+        tuple(_IDS.findall(passages)),
+    )
 
 
 def stated(
@@ -251,11 +267,19 @@ _EVIDENCE = _select_evidence()
 _FACTS = select(fact).where(ours(fact), among(fact.c.id))
 
 
-def _to_evidence(row: Row[Any]) -> Evidence:
-    """A row of ``_EVIDENCE`` as a value: fields by place, for a name takes as long as the field."""
-    _, *said, grounded, is_known, role, latest_us, ordinal, recorded_at, extractor, thread = row
+def _to_evidence(row: Sequence[Any]) -> Evidence:
+    """A row of ``_EVIDENCE`` as a value."""
+    _, passage_id, subject, predicate, object_, polarity, valid_from, valid_to, *rest = row
+    speaker, grounded, is_known, role, latest_us, ordinal, recorded_at, extractor, thread = rest
     return Evidence(
-        *said,
+        passage_id,
+        subject,
+        predicate,
+        object_,
+        polarity,
+        valid_from,
+        valid_to,
+        speaker,
         grounded or is_known,
         is_known and not grounded,
         role,

@@ -24,6 +24,8 @@ __all__ = [
     "Evidence",
     "Ground",
     "Retirement",
+    "entity_id",
+    "fact_id",
     "ground",
     "is_trusted",
     "merge",
@@ -134,6 +136,20 @@ def reject_reason(triple: Triple) -> str:
     return ""
 
 
+# Asked of each triple when it is read, and of its evidence when it is believed.
+@lru_cache(maxsize=1 << 12)
+def fact_id(subject: str, predicate: str, object_: str, polarity: bool) -> str:
+    """Id of the fact that a triple states, however it spells it."""
+    names = map(normal_form, (subject, predicate, object_))
+    return content_id("f", *names, "+" if polarity else "-")
+
+
+@lru_cache(maxsize=1 << 14)
+def entity_id(name: str) -> str:
+    """Id of the entity of a name."""
+    return content_id("e", normal_form(name))
+
+
 def merge(evidence: Sequence[Evidence]) -> Fact:
     """The fact that the evidence of one fact id adds up to, in whatever order it came.
 
@@ -151,7 +167,7 @@ def merge(evidence: Sequence[Evidence]) -> Fact:
     Raises:
         ValueError: no evidence, or evidence of several facts.
     """
-    ids = {_fact_id(row) for row in evidence}
+    ids = {fact_id(row.subject, row.predicate, row.object, row.polarity) for row in evidence}
     if len(ids) != 1:
         raise ValueError(f"merge takes the evidence of one fact, not of {len(ids)}")
     trusted = _trusted(evidence)
@@ -162,8 +178,8 @@ def merge(evidence: Sequence[Evidence]) -> Fact:
     valid_from = earliest(row.valid_from for row in shown)
     return Fact(
         id=ids.pop(),
-        subject_id=content_id("e", normal_form(subject)),
-        object_id=content_id("e", normal_form(object_)),
+        subject_id=entity_id(subject),
+        object_id=entity_id(object_),
         subject=subject,
         predicate=_most_used(row.predicate for row in shown),
         object=object_,
@@ -176,11 +192,6 @@ def merge(evidence: Sequence[Evidence]) -> Fact:
     )
 
 
-def _fact_id(row: Evidence) -> str:
-    names = (normal_form(name) for name in (row.subject, row.predicate, row.object))
-    return content_id("f", *names, "+" if row.polarity else "-")
-
-
 def _trusted(evidence: Iterable[Evidence]) -> list[Evidence]:
     return [row for row in evidence if row.grounded and is_trusted(row.role)]
 
@@ -191,7 +202,10 @@ def is_trusted(role: Role) -> bool:
 
 
 def _most_used(spellings: Iterable[str]) -> str:
-    counts = Counter(" ".join(spelling.split()) for spelling in spellings)
+    spaced = [" ".join(spelling.split()) for spelling in spellings]
+    if len(set(spaced)) == 1:
+        return spaced[0]
+    counts = Counter(spaced)
     return min(counts, key=lambda spelling: (-counts[spelling], spelling))
 
 
@@ -224,8 +238,9 @@ def supersede(
     return {
         loser.fact.id: _retirement(loser.fact, winner.fact)
         for claims in slots.values()
+        for last in [_last(claims)]
         for loser in claims
-        if (winner := _winner(loser, claims))
+        if (winner := _winner(loser, last))
     }
 
 
@@ -312,12 +327,18 @@ def _time(row: Evidence) -> datetime | None:
     return said
 
 
-def _winner(loser: _Claim, claims: Sequence[_Claim]) -> _Claim | None:
-    """What replaces a claim: the latest of all; ties by id."""
-    later = [claim for claim in claims if claim.replaces(loser)]
+def _last(claims: Sequence[_Claim]) -> list[_Claim]:
+    """Those that may replace another, and that none of them is later than."""
     firm = [claim for claim in claims if claim.is_firm]
-    latest_of_all = [claim for claim in later if not any(o.is_after(claim) for o in firm)]
-    return min(latest_of_all, key=lambda claim: claim.fact.id, default=None)
+    newest = max((claim.time for claim in firm if claim.time), default=None)
+    front = [claim for claim in firm if claim.time in (newest, None)]
+    return [claim for claim in front if not any(other.is_after(claim) for other in front)]
+
+
+def _winner(loser: _Claim, last: Iterable[_Claim]) -> _Claim | None:
+    """What replaces a claim: the latest of all; ties by id."""
+    later = [claim for claim in last if claim.replaces(loser)]
+    return min(later, key=lambda claim: claim.fact.id, default=None)
 
 
 def _retirement(loser: Fact, winner: Fact) -> Retirement:

@@ -52,6 +52,9 @@ _NUMBERS = {
     )
     for number, stem in zip(range(first, 101, step), _stems(names), strict=False)
 }
+# Scripts without spaces, whose characters make pairs with those of the next text, and low lines:
+# those around a whole text are none of its words.
+_TIED = re.compile("[_\u0e00-\u1fff\u2e80-\ufdff\ufe30-\U0001f2ff\U00020000-\U0010ffff]")
 _SEPARATOR = re.compile(r"[\s\-\u2010-\u2015/]+")
 _ISO_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}")
 _ORDINAL = re.compile(r"0*(\d+)(?:st|nd|rd|th)?")
@@ -171,22 +174,33 @@ class Ground:
     @cached_property
     def _near(self) -> frozenset[str]:
         """The folded words of the passages before it."""
-        return _vocabulary("\n".join(map(_said, self.passage.before)))
+        said = list(map(_said, self.passage.before))
+        if all(map(_stands_alone, said)):
+            return frozenset().union(*map(_vocabulary, said))
+        return _vocabulary("\n".join(said))
 
 
 def _said(passage: Passage) -> str:
     return f"{passage.speaker}\n{passage.full_text}"
 
 
+def _stands_alone(said: str) -> bool:
+    """Whether its words are the same whatever is said before and after it."""
+    return not _TIED.search(said)
+
+
+# What one passage says, the next eight look back at.
+@lru_cache(maxsize=256)
 def _vocabulary(text: str) -> frozenset[str]:
     return frozenset(map(_as_number, terms(words(text))))
 
 
-def _wanted(name: str) -> list[str]:
+@lru_cache(maxsize=1 << 12)
+def _wanted(name: str) -> tuple[str, ...]:
     """The words that a passage must have to hold a name: pairs in place of their characters."""
     found = terms(words(name))
     paired = {char for term in found if len(term) == 2 for char in term if char in found}
-    return [_as_number(term) for term in found if term not in paired]
+    return tuple(_as_number(term) for term in found if term not in paired)
 
 
 def _proper(name: str) -> frozenset[str]:

@@ -176,6 +176,22 @@ def test_what_stands_in_the_text_as_a_word_is_held(text, before, after):
     assert Ground(passage(f"{before} {name} {after}{text}")).names(name)
 
 
+SCRAPS = st.lists(
+    st.sampled_from(["Ana", " ", "_", "中", "国", "’s", "cafés", "３", ".", "\uff3f"])
+).map("".join)
+
+
+@given(st.lists(st.tuples(SCRAPS, SCRAPS), max_size=4), SCRAPS)
+def test_what_stands_before_is_read_as_one_text(before, name):
+    apart = tuple(Passage("p", "m", text, speaker=speaker) for speaker, text in before)
+    speaker, _, text = "\n".join(map("\n".join, before)).partition("\n")
+    joined = (Passage("p", "m", text, speaker=speaker),)
+    held, held_of_one = (
+        Ground(passage("It rains.", before=some)).names(name) for some in (apart, joined)
+    )
+    assert held == held_of_one
+
+
 @given(st.text(st.characters(), max_size=30), st.text(st.characters(), max_size=60))
 def test_grounding_never_raises(name, text):
     assert Ground(passage(text, said_at=NOON)).names(name) in (True, False)

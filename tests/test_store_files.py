@@ -25,6 +25,7 @@ from graphmem.errors import (
 )
 from graphmem.store import (
     Store,
+    arrival,
     belief,
     forgetting,
     migrations,
@@ -214,6 +215,7 @@ def _age_to_1(path: Path) -> None:
 
 def _age_to_2(path: Path) -> None:
     """Make the file one of version 2, which had no identity and no statistics."""
+    _age_to_3(path)
     with closing(raw(path)) as connection:
         for statement in (
             "DROP INDEX log_fact",
@@ -223,6 +225,18 @@ def _age_to_2(path: Path) -> None:
             "DROP TABLE sqlite_stat1",
             "DELETE FROM meta WHERE key = 'identity'",
             "UPDATE meta SET value = '2' WHERE key = 'schema_version'",
+        ):
+            connection.execute(statement)
+
+
+def _age_to_3(path: Path) -> None:
+    """Make the file one of version 3, whose log was looked through by kind."""
+    with closing(raw(path)) as connection:
+        for statement in (
+            "DROP INDEX log_words",
+            "CREATE INDEX log_fact ON log (user, agent, id) WHERE kind = 'fact'",
+            "UPDATE sqlite_stat1 SET idx = 'log_fact' WHERE idx = 'log_words'",
+            "UPDATE meta SET value = '3' WHERE key = 'schema_version'",
         ):
             connection.execute(statement)
 
@@ -279,11 +293,12 @@ def test_a_file_of_version_1_learns_which_names_are_known(tmp_path):
     store.close()
 
 
-def test_a_file_of_version_2_gets_an_identity_and_the_indices_of_a_new_one(tmp_path):
+@pytest.mark.parametrize("age", [_age_to_2, _age_to_3])
+def test_an_older_file_gets_an_identity_and_the_indices_of_a_new_one(tmp_path, age):
     old, new = tmp_path / "old.db", tmp_path / "new.db"
     filled(old, 5)
     filled(new, 5)
-    _age_to_2(old)
+    age(old)
     with closing(Store.open(old)) as store:
         identity = store.identity
     with closing(Store.open(old)) as store, closing(Store.open(new)) as other:
@@ -319,9 +334,20 @@ def test_what_is_asked_for_by_id_is_found_by_an_index(tmp_path):
     written = {"render_postcompile": True}
     values = {"user": "", "agent": "", "ids": "[]", "thread": "", "kind": "", "work": ""}
     values |= {"place": 0, "ordinal": 0, "part": 0, "owner": "", "lease_until": NOW}
+    values |= {"works": ["embed"], "now": NOW, "most": 1}
     seen = set()
     with closing(raw(tmp_path / "m.db")) as connection:
-        for module in (belief, forgetting, naming, order, queue, reading, records, vectors):
+        for module in (
+            arrival,
+            belief,
+            forgetting,
+            naming,
+            order,
+            queue,
+            reading,
+            records,
+            vectors,
+        ):
             for name, statement in sorted(vars(module).items()):
                 if not isinstance(statement, Select) or name in whole:
                     continue

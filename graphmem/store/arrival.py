@@ -13,20 +13,43 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import bindparam, func, select, update
 
 from graphmem import passages
 from graphmem.store import queue
 from graphmem.store.belief import believe, facts_of
-from graphmem.store.bulk import put_row
+from graphmem.store.bulk import among, given, ours, put_row
 from graphmem.store.order import followers, passages_of, place, rearrange
 from graphmem.store.records import said_columns
-from graphmem.store.schema import NOWHERE, chunks, message, mine, occurrence, passage
+from graphmem.store.schema import NOWHERE, message, mine, occurrence, passage
 from graphmem.store.transaction import Transaction
 from graphmem.types import Message, Passage, Receipt
 
 __all__ = ["Cut", "cut", "put"]
 
+_KNOWN = select(
+    message.c.id,
+    message.c.thread,
+    message.c.metadata,
+    message.c.said_us,
+    message.c.said_offset,
+).where(ours(message), among(message.c.id))
+_SAID_AGAIN = select(occurrence.c.message_id, occurrence.c.said_us).where(
+    ours(occurrence), among(occurrence.c.message_id)
+)
+_LAST_PLACE = select(func.max(passage.c.place)).where(
+    ours(passage), passage.c.thread == bindparam("thread")
+)
+_END = (
+    select(
+        message.c.ordinal,
+        message.c.place,
+        _LAST_PLACE.scalar_subquery().label("last_place"),
+    )
+    .where(ours(message), message.c.thread == bindparam("thread"))
+    .order_by(message.c.ordinal.desc())
+    .limit(1)
+)
 _PUT_MESSAGE = put_row(message)
 _PUT_PASSAGE = put_row(passage)
 _PUT_OCCURRENCE = put_row(occurrence, instead=())
@@ -154,18 +177,13 @@ def _known_of(one: Message, part: Passage) -> _Known:
 def _known(tx: Transaction, ids: Iterable[str]) -> dict[str, _Known]:
     """Those of the messages that are stored."""
     found: dict[str, _Known] = {}
-    for chunk in chunks(sorted(ids)):
-        here = select(message).where(mine(message, tx.scope), message.c.id.in_(chunk))
-        for row in tx.rows(here):
-            times = set() if row.said_us is None else {row.said_us}
-            found[row.id] = _Known(
-                row.id, row.thread, row.metadata, row.said_us, row.said_offset, times
-            )
-    for chunk in chunks(sorted(found)):
-        said_again = select(occurrence).where(
-            mine(occurrence, tx.scope), occurrence.c.message_id.in_(chunk)
+    for row in tx.rows(_KNOWN, given(tx.scope, ids)):
+        times = set() if row.said_us is None else {row.said_us}
+        found[row.id] = _Known(
+            row.id, row.thread, row.metadata, row.said_us, row.said_offset, times
         )
-        for row in tx.rows(said_again):
+    if found:
+        for row in tx.rows(_SAID_AGAIN, given(tx.scope, found)):
             found[row.message_id].times.add(row.said_us)
     return found
 
@@ -243,15 +261,7 @@ def _thread_ends(tx: Transaction, plan: _Plan) -> dict[str, _End]:
     """The ends of threads that go on. A message that is a thread of its own is new there."""
     ends: dict[str, _End] = {}
     for thread in sorted({plan.known[id_].thread for id_ in plan.new} - plan.new.keys()):
-        here = (mine(message, tx.scope), message.c.thread == thread)
-        last_place = (
-            select(func.max(passage.c.place))
-            .where(mine(passage, tx.scope), passage.c.thread == thread)
-            .scalar_subquery()
-        )
-        newest = select(message.c.ordinal, message.c.place, last_place.label("last_place"))
-        newest = newest.where(*here).order_by(message.c.ordinal.desc()).limit(1)
-        for row in tx.rows(newest):
+        for row in tx.rows(_END, {**tx.owner, "thread": thread}):
             ends[thread] = _End(row.ordinal + 1, row.place, row.last_place)
     return ends
 

@@ -16,20 +16,18 @@ from sqlalchemy import and_, select
 
 from graphmem import facts
 from graphmem.facts import Evidence
-from graphmem.identity import content_id, normal_form
 from graphmem.store import queue, vectors
 from graphmem.store.bulk import among, delete_row, given, ours, put_row
 from graphmem.store.naming import Uses
 from graphmem.store.records import OF_MESSAGE, fact_ids, facts_by_id, stated
 from graphmem.store.schema import evidence, fact, message, microseconds, passage
 from graphmem.store.transaction import Transaction
-from graphmem.types import Fact, Triple
+from graphmem.types import Fact
 
 __all__ = [
     "believe",
     "drop_evidence",
     "evidence_of",
-    "fact_id",
     "facts_of",
 ]
 
@@ -49,12 +47,6 @@ _RIVALS = select(fact.c.id).where(ours(fact), among(fact.c.slot))
 _PUT_FACT = put_row(fact, instead=[one.name for one in fact.columns if not one.primary_key])
 _DELETE_FACT = delete_row(fact)
 _encode = json.JSONEncoder().encode
-
-
-def fact_id(triple: Triple) -> str:
-    """Id of the fact that a triple states."""
-    ends = (triple.subject, triple.predicate, triple.object)
-    return content_id("f", *map(normal_form, ends), "+" if triple.polarity else "-")
 
 
 def facts_of(tx: Transaction, passage_ids: Iterable[str]) -> set[str]:

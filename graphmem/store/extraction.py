@@ -12,10 +12,9 @@ from graphmem.store.belief import (
     believe,
     drop_evidence,
     evidence_of,
-    fact_id,
 )
 from graphmem.store.bulk import put_row
-from graphmem.store.naming import entity_id, name_entities
+from graphmem.store.naming import name_entities
 from graphmem.store.schema import evidence, microseconds
 from graphmem.store.transaction import Transaction
 from graphmem.types import Extraction, Passage
@@ -104,7 +103,9 @@ def _rows(passage: Passage, result: Extraction, extractor: str) -> list[dict[str
             {
                 "passage_id": passage.id,
                 "n": n,
-                "fact_id": fact_id(triple),
+                "fact_id": facts.fact_id(
+                    triple.subject, triple.predicate, triple.object, triple.polarity
+                ),
                 "subject": triple.subject,
                 "predicate": triple.predicate,
                 "object": triple.object,
@@ -114,7 +115,7 @@ def _rows(passage: Passage, result: Extraction, extractor: str) -> list[dict[str
                 "speaker": triple.speaker or passage.speaker,
                 "grounded": is_grounded,
                 # The entity of the one end that it lacks.
-                "lacks": None if missing is None else entity_id(missing),
+                "lacks": None if missing is None else facts.entity_id(missing),
                 "extractor": extractor,
             }
         )

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, bindparam, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, literal_column, select, update
 
 from graphmem.errors import NotFound
 from graphmem.identity import normal_form
@@ -52,6 +52,9 @@ _PARTS = (
     .select_from(message.join(passage, OF_MESSAGE))
     .where(ours(message), among(message.c.id))
     .order_by(message.c.id, passage.c.part)
+)
+_QUOTE_NOTHING = Bulk(
+    update(pending).where(ours(pending), pending.c.attempts > literal_column("0")), ("error",)
 )
 _WORD = re.compile(r"[^\W_]+")
 
@@ -107,20 +110,19 @@ def forget_everything(tx: Transaction, *, reason: str) -> tuple[str, ...]:
 
 def _resolve(tx: Transaction, target: Target) -> dict[str, Passage]:
     """The target's passages by id."""
-    found: dict[str, Passage] = {}
-    wanted = select_passages(tx.scope)
-    found.update(passages_by_id(tx.connection, tx.scope, target.passages))
+    found = passages_by_id(tx.connection, tx.scope, target.passages)
     for ids in chunks(target.messages):
-        found.update(_load(tx, wanted.where(message.c.id.in_(ids))))
+        found.update(_load(tx, message.c.id.in_(ids)))
     if target.session is not None:
-        found.update(_load(tx, wanted.where(message.c.session == target.session)))
+        found.update(_load(tx, message.c.session == target.session))
     if not found:
         raise NotFound(f"nothing to forget: {tx.scope} has no such passage, message or session")
     return found
 
 
-def _load(tx: Transaction, statement: Any) -> dict[str, Passage]:
-    return {row.id: to_passage(row) for row in tx.rows(statement)}
+def _load(tx: Transaction, wanted: ColumnElement[bool]) -> dict[str, Passage]:
+    rows = tx.rows(select_passages(tx.scope).where(wanted))
+    return {row.id: to_passage(row) for row in rows}
 
 
 def _erase_passages(tx: Transaction, gone: dict[str, Passage]) -> None:
@@ -176,7 +178,8 @@ def _tainted(tx: Transaction, behind: Sequence[str], gone: Iterable[Passage]) ->
     lost = _voice(gone)
     doubts = []
     for row in evidence_of(tx, behind):
-        words = _WORD.findall(normal_form(f"{row.subject} {row.predicate} {row.object}"))
+        names = map(normal_form, (row.subject, row.predicate, row.object))
+        words = _WORD.findall(" ".join(names))
         if shared := [word for word in words if word in lost]:
             doubts.append((row, shared))
     ids = {row.passage_id for row, _ in doubts}
@@ -201,5 +204,4 @@ def _in_order(tx: Transaction, ids: Collection[str]) -> list[str]:
 
 def _blank_errors(tx: Transaction) -> None:
     """An error may quote what was sent to the model: keep that there was one, not its words."""
-    quoting = and_(mine(pending, tx.scope), pending.c.attempts > 0)
-    tx.run(update(pending).where(quoting).values(error=""))
+    tx.write(_QUOTE_NOTHING, [{**tx.owner, "error": ""}])

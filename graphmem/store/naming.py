@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import select
 
-from graphmem.facts import is_trusted
-from graphmem.identity import content_id, normal_form
+from graphmem.facts import entity_id, is_trusted
 from graphmem.store import queue, vectors
 from graphmem.store.bulk import among, delete_row, given, ours, put_row
 from graphmem.store.records import fact_ids
@@ -23,7 +21,7 @@ from graphmem.store.schema import alias, entity, evidence
 from graphmem.store.transaction import Transaction
 from graphmem.types import Role
 
-__all__ = ["Uses", "entity_id", "name_entities"]
+__all__ = ["Uses", "name_entities"]
 
 _ENTITIES = select(entity).where(ours(entity), among(entity.c.id))
 _PUT_ENTITY = put_row(entity, instead=("name", "told"))
@@ -33,12 +31,6 @@ _SPELLINGS = select(alias.c.entity_id, alias.c.name, alias.c.uses).where(
 )
 _PUT_ALIAS = put_row(alias, instead=("uses",))
 _DELETE_ALIAS = delete_row(alias)
-
-
-@lru_cache(maxsize=1 << 14)
-def entity_id(name: str) -> str:
-    """Id of the entity of a name."""
-    return content_id("e", normal_form(name))
 
 
 @dataclass(slots=True)

@@ -52,6 +52,13 @@ _BEFORE = (
     .limit(CONTEXT_PASSAGES)
 )
 _BEHIND = _IN_THREAD.where(tuple_(*ORDER) > _HERE).order_by(*ORDER).limit(CONTEXT_PASSAGES)
+_OF_THREAD = ours(message) & (message.c.thread == bindparam("thread"))
+_UNSTAMPED = select(message.c.id).where(_OF_THREAD, message.c.said_us.is_(None)).limit(1)
+_ARRIVED = (
+    select(message.c.id, message.c.said_us, message.c.place)
+    .where(_OF_THREAD)
+    .order_by(message.c.ordinal)
+)
 _OF_MESSAGES = (
     select(passage.c.id)
     .select_from(message.join(passage, OF_MESSAGE))
@@ -124,15 +131,10 @@ def rearrange(tx: Transaction, threads: Iterable[str]) -> set[str]:
 
 def _displaced(tx: Transaction, thread: str) -> dict[str, int]:
     """Messages of a thread that do not stand where they should, and where that is."""
-    in_thread = (mine(message, tx.scope), message.c.thread == thread)
-    unstamped = select(message.c.id).where(*in_thread, message.c.said_us.is_(None))
-    if not tx.rows(unstamped.limit(1)):
+    here = {**tx.owner, "thread": thread}
+    if not tx.rows(_UNSTAMPED, here):
         return {}
-    arrived = tx.rows(
-        select(message.c.id, message.c.said_us, message.c.place)
-        .where(*in_thread)
-        .order_by(message.c.ordinal)
-    )
+    arrived = tx.rows(_ARRIVED, here)
     right = places([row.said_us for row in arrived], NOWHERE)
     return {row.id: where for row, where in zip(arrived, right, strict=True) if row.place != where}
 

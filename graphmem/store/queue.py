@@ -13,7 +13,6 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Literal
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     Row,
     and_,
@@ -27,11 +26,11 @@ from sqlalchemy import (
 from graphmem.store.bulk import Bulk, among, delete_row, given, ours, put_row
 from graphmem.store.order import positions, with_context
 from graphmem.store.owner import is_dead
-from graphmem.store.records import facts_by_id, passages_by_id
-from graphmem.store.schema import KINDS, entity, microseconds, pending
+from graphmem.store.records import passages_by_id
+from graphmem.store.schema import KINDS, entity, fact, microseconds, pending
 from graphmem.store.sqlite import Database
 from graphmem.store.transaction import Transaction
-from graphmem.types import Passage, Scope, VectorKind
+from graphmem.types import Fact, Passage, Scope, VectorKind
 
 __all__ = [
     "LEASE",
@@ -78,6 +77,10 @@ _HELD = select(pending.c.kind, pending.c.id).where(
     pending.c.work == bindparam("work"),
     ours(pending),
 )
+# What the text of a fact is made of.
+_SAYINGS = select(
+    fact.c.id, fact.c.subject, fact.c.predicate, fact.c.object, fact.c.polarity
+).where(ours(fact), among(fact.c.id))
 _NAMES = select(entity.c.id, entity.c.name).where(ours(entity), among(entity.c.id))
 _ATTEMPTS = select(pending.c.kind, pending.c.id, pending.c.attempts).where(
     ours(pending),
@@ -85,6 +88,25 @@ _ATTEMPTS = select(pending.c.kind, pending.c.id, pending.c.attempts).where(
     among(pending.c.id),
     pending.c.work == bindparam("work"),
 )
+# Never failed: due whatever the clock says, which may have been set back since it came.
+_IS_FRESH = pending.c.attempts == 0
+_NOW = bindparam("now", type_=pending.c.due_at.type)
+_DUE = (
+    select(pending.c.user, pending.c.agent, pending.c.kind, pending.c.id)
+    .where(
+        pending.c.work == bindparam("work"),
+        or_(_IS_FRESH, pending.c.due_at <= _NOW),
+        or_(pending.c.owner.is_(None), pending.c.lease_until <= _NOW),
+    )
+    .order_by(pending.c.due_at)
+    .limit(bindparam("most"))
+)
+_WORKS = pending.c.work.in_(bindparam("works", expanding=True))
+_IS_FREE = pending.c.owner.is_(None)
+_FRESH = select(pending.c.id).where(_WORKS, _IS_FREE, _IS_FRESH).limit(1)
+_LATER = select(func.min(pending.c.due_at)).where(_WORKS, _IS_FREE, pending.c.attempts > 0)
+_LEASED = select(func.min(pending.c.lease_until)).where(_WORKS, pending.c.owner.is_not(None))
+_OWNERS = select(pending.c.owner).where(pending.c.owner.is_not(None)).distinct()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,17 +219,22 @@ def claim(
 ) -> Claim | None:
     """Lease the items of one scope that have been due longest; ``None`` when nothing is due."""
     with database.reading() as connection:
-        is_due = connection.execute(_due(work, now, limit=1)).first() is not None
+        is_due = bool(_due(connection, work, now, most=1))
         if not is_due and not _dead_owners(connection):
             return None
     # A lease that is lost with the power has no owner any more: it need not be on disk.
     with database.writing(is_durable=False) as connection:
         _release_dead(connection)
-        due = connection.execute(_due(work, now, limit=4 * max_texts)).all()
+        due = _due(connection, work, now, most=4 * max_texts)
         if not due:
             return None
-        scope = Scope(due[0].user, due[0].agent)
-        keys = [(row.kind, row.id) for row in due if row[:2] == due[0][:2]]
+        first = due[0]
+        scope = Scope(first.user, first.agent)
+        keys = [
+            (kind, id_)
+            for user, agent, kind, id_ in due
+            if user == first.user and agent == first.agent
+        ]
         lease = Claim(scope, work, owner, now + LEASE)
         if work == "extract":
             rows = _chosen_passages(connection, scope, keys, max_texts, max_chars)
@@ -242,32 +269,16 @@ def make_due(database: Database, now: datetime) -> None:
 
 def next_due(connection: Connection, work: Work | None) -> datetime | None:
     """When there will next be something to claim: now or in the past, later, or never."""
-    which = pending.c.work == work if work else pending.c.work.in_(("extract", "embed"))
-    free = pending.c.owner.is_(None)
-    if connection.execute(select(pending.c.id).where(which, free, _is_fresh()).limit(1)).first():
+    which = {"works": [work] if work else ["extract", "embed"]}
+    if connection.execute(_FRESH, which).first():
         return LONG_AGO
-    later = select(func.min(pending.c.due_at)).where(which, free, pending.c.attempts > 0)
-    leased = select(func.min(pending.c.lease_until)).where(which, pending.c.owner.is_not(None))
-    times = [connection.execute(one).scalar() for one in (later, leased)]
+    times = [connection.execute(one, which).scalar() for one in (_LATER, _LEASED)]
     return min((time for time in times if time is not None), default=None)
 
 
-def _is_fresh() -> ColumnElement[bool]:
-    """Never failed: due whatever the clock says, which may have been set back since it came."""
-    return pending.c.attempts == 0
-
-
-def _due(work: Work, now: datetime, *, limit: int) -> Any:
-    return (
-        select(pending.c.user, pending.c.agent, pending.c.kind, pending.c.id)
-        .where(
-            pending.c.work == work,
-            or_(_is_fresh(), pending.c.due_at <= now),
-            or_(pending.c.owner.is_(None), pending.c.lease_until <= now),
-        )
-        .order_by(pending.c.due_at)
-        .limit(limit)
-    )
+def _due(connection: Connection, work: Work, now: datetime, *, most: int) -> Sequence[Any]:
+    rows: Sequence[Any] = connection.execute(_DUE, {"work": work, "now": now, "most": most}).all()
+    return rows
 
 
 def _chosen_passages(
@@ -296,8 +307,9 @@ def _texts(
         ids[kind].append(id_)
     for id_, said in passages_by_id(connection, scope, ids["passage"]).items():
         texts["passage", id_] = ("passage", id_, said.full_text)
-    for id_, believed in facts_by_id(connection, scope, ids["fact"]).items():
-        texts["fact", id_] = ("fact", id_, believed.text)
+    for row in connection.execute(_SAYINGS, given(scope, ids["fact"])).all():
+        told = Fact(row.id, "", "", row.subject, row.predicate, row.object, row.polarity)
+        texts["fact", row.id] = ("fact", row.id, told.text)
     for id_, name in connection.execute(_NAMES, given(scope, ids["entity"])).all():
         texts["entity", id_] = ("entity", id_, name)
     return tuple(texts[key] for key in keys if key in texts)
@@ -319,10 +331,7 @@ def _within(items: Sequence[Any], sizes: Sequence[int], limit: int) -> list[Any]
 
 
 def _dead_owners(connection: Connection) -> list[str]:
-    owners = connection.execute(
-        select(pending.c.owner).where(pending.c.owner.is_not(None)).distinct()
-    ).scalars()
-    return [owner for owner in owners if is_dead(owner)]
+    return [owner for owner in connection.execute(_OWNERS).scalars() if is_dead(owner)]
 
 
 def _release_dead(connection: Connection) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, func, select
 
+from graphmem.facts import entity_id
 from graphmem.identity import content_id, normal_form
 from graphmem.store import vectors
 from graphmem.store.bulk import among, ours
 from graphmem.store.lookup import Lookup
-from graphmem.store.naming import entity_id
 from graphmem.store.records import (
     LogEntry,
     StoredMessage,

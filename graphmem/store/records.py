@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Column, Connection, Row, Select, and_, func, select
@@ -25,7 +26,7 @@ from graphmem.store.schema import (
     occurrence,
     passage,
 )
-from graphmem.types import Fact, Message, Passage, Role, Scope
+from graphmem.types import Fact, Message, Passage, Scope
 
 __all__ = [
     "OF_MESSAGE",
@@ -114,6 +115,8 @@ def said_columns(value: datetime | None) -> tuple[int | None, int | None]:
     return (local - offset) // timedelta(microseconds=1), offset // timedelta(seconds=1)
 
 
+# One message's rows have one time.
+@lru_cache(maxsize=1 << 12)
 def said_at(us: int | None, offset: int | None) -> datetime | None:
     """The inverse of ``said_columns``: the time as it was given, at its own offset."""
     if us is None or us == NOWHERE:
@@ -179,23 +182,25 @@ def to_passage(row: Row[Any]) -> Passage:
     )
 
 
-def to_fact(row: Row[Any]) -> Fact:
-    """A row of the fact table as a value."""
+def to_fact(row: Sequence[Any]) -> Fact:
+    """A row of the fact table as a value: by place, for looking up a name takes as long."""
+    _, _, id_, subject_id, object_id, subject, predicate, object_, polarity, *rest = row
+    valid_from, valid_to, recorded_at, retired_at, status, replaced_by, passages, _ = rest
     return Fact(
-        id=row.id,
-        subject_id=row.subject_id,
-        object_id=row.object_id,
-        subject=row.subject,
-        predicate=row.predicate,
-        object=row.object,
-        polarity=row.polarity,
-        valid_from=row.valid_from,
-        valid_to=row.valid_to,
-        recorded_at=row.recorded_at,
-        retired_at=row.retired_at,
-        status=row.status,
-        replaced_by=row.replaced_by,
-        passages=tuple(_IDS.findall(row.passages)),
+        id_,
+        subject_id,
+        object_id,
+        subject,
+        predicate,
+        object_,
+        polarity,
+        valid_from,
+        valid_to,
+        recorded_at,
+        retired_at,
+        status,
+        replaced_by,
+        tuple(_IDS.findall(passages)),
     )
 
 
@@ -205,7 +210,7 @@ def stated(
     """The evidence of each fact, in the order of passage id and number."""
     found: dict[str, list[Evidence]] = defaultdict(list)
     for row in connection.execute(_EVIDENCE, given(scope, fact_ids)).all():
-        found[row.fact_id].append(_to_evidence(row))
+        found[row[0]].append(_to_evidence(row))
     return found
 
 
@@ -234,12 +239,23 @@ def _select_evidence() -> Select[Any]:
     )
     return (
         select(
-            evidence,
-            (func.coalesce(entity.c.told, 0) > 0).label("is_known"),
+            evidence.c.fact_id,
+            evidence.c.passage_id,
+            evidence.c.subject,
+            evidence.c.predicate,
+            evidence.c.object,
+            evidence.c.polarity,
+            evidence.c.valid_from,
+            evidence.c.valid_to,
+            evidence.c.speaker,
+            evidence.c.grounded,
+            func.coalesce(entity.c.told, 0) > 0,
             message.c.role,
-            passage.c.thread,
+            func.coalesce(latest, message.c.said_us),
             passage.c.ordinal,
-            func.coalesce(latest, message.c.said_us).label("latest_us"),
+            evidence.c.recorded_at,
+            evidence.c.extractor,
+            passage.c.thread,
         )
         .select_from(joined.outerjoin(entity, lacked))
         .where(ours(evidence), among(evidence.c.fact_id))
@@ -251,25 +267,27 @@ _EVIDENCE = _select_evidence()
 _FACTS = Lookup(select(fact).where(ours(fact), among(fact.c.id)))
 
 
-def _to_evidence(row: Row[Any]) -> Evidence:
-    role: Role = row.role
+def _to_evidence(row: Sequence[Any]) -> Evidence:
+    """A row of ``_EVIDENCE`` as a value."""
+    _, passage_id, subject, predicate, object_, polarity, valid_from, valid_to, *rest = row
+    speaker, grounded, is_known, role, latest_us, ordinal, recorded_at, extractor, thread = rest
     return Evidence(
-        passage_id=row.passage_id,
-        subject=row.subject,
-        predicate=row.predicate,
-        object=row.object,
-        polarity=row.polarity,
-        valid_from=row.valid_from,
-        valid_to=row.valid_to,
-        speaker=row.speaker,
-        grounded=row.grounded or bool(row.is_known),
-        by_name=not row.grounded and bool(row.is_known),
-        role=role,
-        said_at=said_at(row.latest_us, 0),
-        ordinal=row.ordinal,
-        recorded_at=row.recorded_at,
-        extractor=row.extractor,
-        thread=row.thread,
+        passage_id,
+        subject,
+        predicate,
+        object_,
+        polarity,
+        valid_from,
+        valid_to,
+        speaker,
+        grounded or is_known,
+        is_known and not grounded,
+        role,
+        said_at(latest_us, 0),
+        ordinal,
+        recorded_at,
+        extractor,
+        thread,
     )
 
 

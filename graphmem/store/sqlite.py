@@ -56,6 +56,8 @@ REST_SECONDS = 2.0
 RESTLESS_SECONDS = 600.0
 
 _ERASURE = "erasure_owed"
+_OWE = insert(meta)
+_OWE = _OWE.on_conflict_do_update(index_elements=[meta.c.key], set_={"value": _OWE.excluded.value})
 
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}",
@@ -70,8 +72,7 @@ _PRAGMAS = (
 
 def owe_erasure(connection: Connection) -> None:
     """Note, in the transaction that deletes rows, that they must leave the files as well."""
-    connection.execute(meta.delete().where(meta.c.key == _ERASURE))
-    connection.execute(meta.insert().values(key=_ERASURE, value=uuid.uuid4().hex))
+    connection.execute(_OWE, {"key": _ERASURE, "value": uuid.uuid4().hex})
 
 
 def insert_if_absent(table: Table) -> Insert:

@@ -9,20 +9,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Executable, Row, bindparam, literal_column, select, update
+from sqlalchemy import Connection, Executable, Row, bindparam, select, update
 
 from graphmem.store.bulk import Bulk, among, given, ours, put_row
-from graphmem.store.schema import log, microseconds, mine, scope_row
+from graphmem.store.schema import HAS_WORDS, log, microseconds, scope_row
 from graphmem.store.sqlite import Database, insert_if_absent
 from graphmem.types import Scope
 
 __all__ = ["Transaction", "transaction"]
 
+_SEQ = select(scope_row.c.seq).where(ours(scope_row)).with_for_update()
+_COUNT = Bulk(update(scope_row).where(ours(scope_row)), ("seq",))
+_COUNT_FORGET = Bulk(update(scope_row).where(ours(scope_row)), ("forget_seq",))
 _LOG = put_row(log)
-# Only facts' entries have words in them; the kind stands in the text for the index's sake.
-_LOGGED = select(log.c.seq).where(
-    ours(log), among(log.c.id), log.c.kind == literal_column("'fact'")
-)
+# Only facts' entries have words in them.
+_LOGGED = select(log.c.seq).where(ours(log), among(log.c.id), HAS_WORDS)
 _BLANK = Bulk(
     update(log).where(*(column == bindparam(column.name) for column in log.primary_key)),
     ("before", "after"),
@@ -110,11 +111,10 @@ class Transaction:
         for number, change in enumerate(self._changes, seq + 1):
             change["seq"] = number
         last = seq + len(self._changes)
-        values = {"seq": last}
-        if any(change["action"] == "forget" for change in self._changes):
-            values["forget_seq"] = last
         self.write(_LOG, self._changes)
-        self.run(update(scope_row).where(mine(scope_row, self.scope)).values(**values))
+        self.write(_COUNT, [{**self.owner, "seq": last}])
+        if any(change["action"] == "forget" for change in self._changes):
+            self.write(_COUNT_FORGET, [{**self.owner, "forget_seq": last}])
 
 
 @contextmanager
@@ -135,9 +135,8 @@ def transaction(
 
 def _lock(tx: Transaction) -> int:
     """Lock the scope's row, made at its first write; returns its last log number."""
-    row = select(scope_row.c.seq).where(mine(scope_row, tx.scope)).with_for_update()
-    seq: int | None = tx.connection.execute(row).scalar()
+    seq: int | None = tx.connection.execute(_SEQ, tx.owner).scalar()
     if seq is None:
         tx.run(insert_if_absent(scope_row).values(**tx.owner, seq=0, forget_seq=0))
-        seq = tx.connection.execute(row).scalar_one()
+        seq = tx.connection.execute(_SEQ, tx.owner).scalar_one()
     return seq

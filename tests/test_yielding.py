@@ -1,4 +1,4 @@
-"""A lock under which those who change something let others go first (``graphmem.index.yielding``)."""
+"""A lock under which those who change something let others go first (``index.yielding``)."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class Indexes:
         """
         opened = self._get(scope)
         if not opened.is_behind and (
-            self._store.version() == opened.version or (opened.index.seq and self._news.is_awaited)
+            (opened.index.seq and self._news.is_awaited) or self._store.version() == opened.version
         ):
             return opened.index
         if opened.updating.acquire(blocking=opened.is_behind or not opened.index.seq):

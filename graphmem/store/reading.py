@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, func, select
+from sqlalchemy import Connection, Select, and_, bindparam, func, select
 
 from graphmem.identity import content_id, normal_form
 from graphmem.store import vectors
@@ -64,6 +64,7 @@ __all__ = [
 ]
 
 _ENTITIES = select(entity.c.id).where(ours(entity), among(entity.c.id))
+_LOGGED = select(log.c.kind, log.c.id).where(ours(log), log.c.seq > bindparam("after")).distinct()
 _LIVE = and_(fact.c.retired_at.is_(None), fact.c.status.in_(("asserted", "verified")))
 
 
@@ -83,9 +84,7 @@ def changes(connection: Connection, scope: Scope, after: int | None) -> Changes:
     if after == seq:
         return Changes(seq)
     ids: dict[str, set[str]] = {}
-    for kind, id_ in connection.execute(
-        select(log.c.kind, log.c.id).where(mine(log, scope), log.c.seq > after)
-    ):
+    for kind, id_ in connection.execute(_LOGGED, {**given(scope), "after": after}).all():
         ids.setdefault(kind, set()).add(id_)
     if "scope" in ids:
         return _everything(connection, scope, seq)

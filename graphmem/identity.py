@@ -13,7 +13,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-__all__ = ["INVISIBLE", "clean_text", "content_id", "key64", "normal_form"]
+__all__ = ["INVISIBLE", "clean_text", "content_id", "key64", "key64_bytes", "normal_form"]
 
 # What no reader sees: format characters (zero-width space, joiners, direction marks, BOM, soft
 # hyphen), blank fillers, variation selectors, tags. The joiners carry meaning in some
@@ -132,5 +132,10 @@ def content_id(kind: str, *parts: str) -> str:
 
 def key64(text: str) -> int:
     """A key of 64 bits for tables in memory: of a million texts two collide once in 40 million."""
+    return int.from_bytes(key64_bytes(text), "little")
+
+
+def key64_bytes(text: str) -> bytes:
+    """The bytes of ``key64``, least first."""
     data = text.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+    return hashlib.blake2b(data, digest_size=8).digest()

@@ -1,14 +1,16 @@
 """The open indexes of a memory: brought up to date, tended, saved, and let go of.
 
 A recall brings its scope's index up to date itself, so that it sees what was stored before it. What
-takes longer is done by a thread of its own: comparing names, merging what is new into the sorted
-parts, saving snapshots. The thread starts when there is something to do and ends when there is not.
+takes longer is done by a thread of its own: learning what this memory's worker has read, comparing
+names, merging what is new into the sorted parts, saving snapshots. The thread starts when there is
+something to do and ends when there is not.
 """
 
 from __future__ import annotations
 
 import atexit
 import logging
+import math
 import threading
 import time
 import weakref
@@ -21,6 +23,7 @@ from graphmem.faults import Faults
 from graphmem.index import Index
 from graphmem.index.saving import Home, Loaded
 from graphmem.index.snapshot import fold, open_from, save_to, source_of
+from graphmem.index.yielding import YieldingLock
 from graphmem.settings import RecallSettings
 from graphmem.store import Store
 from graphmem.types import Changes, Scope, VectorKind, Vectors
@@ -37,12 +40,17 @@ MOST_OPEN = 128
 # the thread, which compares so many names at a time.
 PAIRED_AT_ONCE = 1_000_000
 PAIRED_IN_TURN = 64
-# Rows that an update takes in at a time: a recall waits for no more.
+# What an update takes in at a time: a recall waits for no more.
 SLICE = 128
-# New entries are merged when they are so many, or a tenth of an index.
-FOLD_ENTRIES = 100_000
+ROWS_OF_PASSAGE = 4  # a fact or a vector costs a quarter of a passage at most
+# The worker commits a flush in several pieces, each of which would have the same passages looked at
+# again: they are learnt when it has paused for so long, but no later than so long after the first.
+PAUSE_SECONDS = 0.3
+LATEST_SECONDS = 1.0
+# New entries are merged when they are so many, or, when nothing has changed for a while, a tenth of
+# an index. Then a snapshot is saved, too, when a tenth of the log is not in it.
+FOLD_ENTRIES = 50_000
 FOLD_SHARE = 0.1
-# A snapshot is saved when a tenth of the log is not in it and nothing has changed for a while.
 SAVE_SHARE = 0.1
 QUIET_SECONDS = 1.0
 # At closing, when more than so many changes would have to be learnt again.
@@ -57,6 +65,7 @@ class _Open:
         index: what recall reads.
         home: where its snapshots are; None for a store without a file.
         updating: held by whoever changes the index.
+        tending: held by whoever merges its parts or saves it; taken before ``updating``.
         saved_seq: what the last snapshot holds; 0 where there is none.
         is_lost: the snapshot's files are gone: the next one must be whole.
         changed_at: when it last changed, by the monotonic clock.
@@ -67,7 +76,8 @@ class _Open:
 
     index: Index
     home: Home | None
-    updating: threading.RLock = field(default_factory=threading.RLock)
+    updating: YieldingLock = field(default_factory=YieldingLock)
+    tending: threading.Lock = field(default_factory=threading.Lock)
     saved_seq: int = 0
     is_lost: bool = False
     changed_at: float = 0.0
@@ -84,6 +94,29 @@ class _Open:
     def unsaved(self) -> int:
         """Changes that the snapshot lacks."""
         return self.index.seq - self.saved_seq
+
+
+class _News:
+    """What the thread was told of and has not begun to learn: when it is to."""
+
+    def __init__(self) -> None:
+        self._first = self._last = -math.inf
+
+    def come(self) -> None:
+        """There is something new."""
+        self._last = time.monotonic()
+        if self._first < 0:
+            self._first = self._last
+
+    def wait(self) -> float:
+        """Seconds until it is to be learnt; 0 where it is time, or there is nothing."""
+        due = min(self._last + PAUSE_SECONDS, self._first + LATEST_SECONDS)
+        return max(0.0, due - time.monotonic())
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether there is something, and the thread is about to learn it."""
+        return time.monotonic() < self._first + 2 * LATEST_SECONDS
 
 
 class Indexes:
@@ -104,17 +137,21 @@ class Indexes:
         self._wake = threading.Condition()
         self._thread: threading.Thread | None = None
         self._wakes = 0
+        self._news = _News()
         self._is_stopping = False
         _running.add(self)
 
     def current(self, scope: Scope) -> Index:
         """A scope's index, brought up to date.
 
-        Where another thread is at that already it is taken as it is, so that a recall does not wait
-        for facts that are just being read; what this memory itself was told is always in it.
+        Where another thread is at that already, or is about to, it is taken as it is, so that a
+        recall does not wait for facts that are just being read; what this memory itself was told is
+        always in it.
         """
         opened = self._get(scope)
-        if self._store.version() == opened.version and not opened.is_behind:
+        if not opened.is_behind and (
+            (opened.index.seq and self._news.is_awaited) or self._store.version() == opened.version
+        ):
             return opened.index
         if opened.updating.acquire(blocking=opened.is_behind or not opened.index.seq):
             try:
@@ -149,11 +186,12 @@ class Indexes:
             if opened is None:
                 return
             opened.writes += 1
-        self._start()
+        self.notify()
 
     def notify(self) -> None:
         """Rows have changed: the open indexes may have something to learn. Cheap."""
         if self._open:
+            self._news.come()
             self._start()
 
     def settle(self, deadline: float | None) -> None:
@@ -166,7 +204,7 @@ class Indexes:
             every = list(self._open.items())
         for scope, opened in every:
             self.catch_up(scope, opened)
-            while opened.index.pair(PAIRED_IN_TURN):
+            while self._pair(opened):
                 if deadline is not None and time.monotonic() >= deadline:
                     self._start()
                     return
@@ -252,6 +290,8 @@ class Indexes:
         """Let an open index learn what was committed since it last did."""
         with opened.updating:
             writes, version = opened.writes, self._store.version()
+            if version == opened.version and writes == opened.learnt:
+                return
             if self._store.seq(scope) == opened.index.seq:
                 opened.learnt, opened.version = writes, version
                 return
@@ -264,11 +304,7 @@ class Indexes:
     # -- tending ---------------------------------------------------------------------------------
 
     def _wants_tending(self, opened: _Open) -> bool:
-        return bool(
-            opened.index.unpaired
-            or _wants_fold(opened.index)
-            or (opened.home is not None and _wants_save(opened))
-        )
+        return bool(opened.index.unpaired or _wants_fold(opened.index) or _wants_save(opened))
 
     def _start(self) -> None:
         with self._wake:
@@ -299,31 +335,44 @@ class Indexes:
 
     def _tend_all(self) -> float | None:
         """Do what there is to do; returns when to look again, None for not at all."""
+        later = self._news.wait()
+        if not later:
+            self._news = _News()
+        waits = [later] if later else []
         with self._lock:
             every = list(self._open.items())
-        wait: float | None = None
         for scope, opened in every:
             if self._is_stopping:
                 return None
-            self.catch_up(scope, opened)
-            while opened.index.pair(PAIRED_IN_TURN) and not self._is_stopping:
-                pass
-            if _wants_fold(opened.index):
-                with opened.updating:
-                    fold(opened.index)
-            if opened.home is not None and _wants_save(opened):
-                quiet = opened.changed_at + QUIET_SECONDS - time.monotonic()
-                if quiet > 0:
-                    wait = quiet if wait is None else min(wait, quiet)
-                else:
-                    self._save(scope, opened)
+            if not later:
+                self.catch_up(scope, opened)
+            waits += self._tend(scope, opened)
         self._close_surplus()
-        return wait
+        return min(waits, default=None)
+
+    def _tend(self, scope: Scope, opened: _Open) -> list[float]:
+        """Do one of the things that there are to do; returns when to look again, if at all."""
+        if opened.index.unpaired:
+            self._pair(opened)
+            return [0.0]
+        quiet = opened.changed_at + QUIET_SECONDS - time.monotonic()
+        wants_fold, wants_save = _wants_fold(opened.index), _wants_save(opened)
+        if opened.index.delta_size > FOLD_ENTRIES or (wants_fold and quiet <= 0):
+            with opened.tending:
+                fold(opened.index)
+        if wants_save and quiet <= 0:
+            self._save(scope, opened)
+        return [quiet] if quiet > 0 and (wants_fold or wants_save) else []
+
+    def _pair(self, opened: _Open) -> int:
+        """Compare some names with all others; returns how many are left."""
+        with opened.updating.yielding():
+            return opened.index.pair(PAIRED_IN_TURN)
 
     def _save(self, scope: Scope, opened: _Open) -> None:
         if opened.home is None or not opened.index.seq:
             return
-        with opened.updating:
+        with opened.tending, opened.updating:
             digest = self._store.log_digest(scope, opened.index.seq)
             # What was forgotten after this index last learnt must not reach a file.
             if digest is None or self._store.forget_seq(scope) > opened.index.seq:
@@ -347,6 +396,8 @@ def _wants_fold(index: Index) -> bool:
 
 
 def _wants_save(opened: _Open) -> bool:
+    if opened.home is None:
+        return False
     return opened.unsaved > SAVE_AT_CLOSE and opened.unsaved > SAVE_SHARE * opened.index.seq
 
 
@@ -357,22 +408,22 @@ def _slices(changes: Changes) -> Iterator[Changes]:
         return
     empty = Changes(0)
     parts = [replace(empty, removed=changes.removed)] if changes.removed else []
-    parts += [replace(empty, passages=some) for some in _portions(changes.passages)]
-    parts += [replace(empty, facts=some) for some in _portions(changes.facts)]
+    parts += [replace(empty, passages=some) for some in _portions(changes.passages, SLICE)]
+    step = ROWS_OF_PASSAGE * SLICE
+    parts += [replace(empty, facts=some) for some in _portions(changes.facts, step)]
     for kind, vectors in changes.vectors.items():
-        parts += _vector_slices(kind, vectors)
+        parts += _vector_slices(kind, vectors, step)
     yield from parts[:-1]
     last = parts[-1] if parts else empty
     yield replace(last, seq=changes.seq)
 
 
-def _portions(rows: Sequence[object]) -> Iterator[tuple]:  # type: ignore[type-arg]
-    for start in range(0, len(rows), SLICE):
-        yield tuple(rows[start : start + SLICE])
+def _portions(rows: Sequence[object], step: int) -> Iterator[tuple]:  # type: ignore[type-arg]
+    for start in range(0, len(rows), step):
+        yield tuple(rows[start : start + step])
 
 
-def _vector_slices(kind: VectorKind, vectors: Vectors) -> list[Changes]:
-    step = 4 * SLICE
+def _vector_slices(kind: VectorKind, vectors: Vectors, step: int) -> list[Changes]:
     return [
         Changes(
             0,

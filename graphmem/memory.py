@@ -68,7 +68,8 @@ class GraphMemory:
                 print(ranked.score, ranked.passage.text)
 
     Safe to use from several threads. Several memories on one store, in one process or in many, see
-    each other's writes.
+    each other's writes: at once, or where this one is learning what it was told itself, about a
+    second later. What a memory was told itself its next recall sees.
 
     Args:
         store: where rows live; closed with the memory.

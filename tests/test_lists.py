@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.index.lists import among, contenders, distinct, highest, places, ranks, without
+from graphmem.index.lists import among, contenders, each_once, highest, places, ranks, without
 
 VALUES = st.lists(st.integers(0, 4), max_size=12)
 
@@ -42,8 +42,8 @@ def test_places_are_where_positions_stand(here, wanted):
 
 
 @given(st.lists(st.integers(-3, 9), max_size=12), st.sets(st.integers(0, 8)))
-def test_distinct_and_without_are_what_sets_say(values, taken):
+def test_each_once_and_without_are_what_sets_say(values, taken):
     numbers = np.array(values, dtype=np.int64)
-    assert distinct(numbers).tolist() == sorted(set(values))
+    assert each_once(numbers).tolist() == sorted(set(values))
     left = without(numbers, np.array(sorted(taken), dtype=np.int64))
     assert left.tolist() == [one for one in values if one not in taken]

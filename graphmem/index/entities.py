@@ -9,7 +9,7 @@ import numpy as np
 from graphmem.index.columns import Column
 from graphmem.index.composite import Composite
 from graphmem.index.ids import Ids
-from graphmem.index.lists import Bools, Floats, Ints
+from graphmem.index.lists import Bools, Floats, Ints, among, each_once
 from graphmem.index.names import Names
 from graphmem.index.relations import Relation
 
@@ -55,7 +55,7 @@ class Entities(Composite):
 
     def unused(self, entities: Ints) -> Ints:
         """Those that no fact names."""
-        found = np.unique(entities)
+        found = each_once(entities)
         is_unused: Bools = self._uses.values[found] == 0
         return found[is_unused]
 
@@ -83,7 +83,7 @@ class Entities(Composite):
     def pairs_of(self, entities: Ints) -> tuple[Ints, Ints, Floats]:
         """(one, other, cosine) of every pair with one of the entities, each once."""
         places, near, cosines = self.synonyms.gather(entities)
-        once = ~np.isin(near, entities) | (entities[places] < near)
+        once = ~among(each_once(entities), near) | (entities[places] < near)
         return entities[places][once], near[once], cosines[once]
 
     def drop(self, entities: Ints) -> None:

@@ -13,7 +13,7 @@ from graphmem.index.columns import Column
 from graphmem.index.composite import Composite
 from graphmem.index.ids import Ids
 from graphmem.index.keys import Keys
-from graphmem.index.lists import Bools, Floats, Ints
+from graphmem.index.lists import Bools, Floats, Ints, each_once
 from graphmem.index.profiles import Pairs, changed, distinct
 from graphmem.index.relations import Relation
 from graphmem.types import Fact, Status
@@ -116,7 +116,7 @@ class Facts(Composite):
     def unlink(self, passages: Ints) -> Told:
         """Passages state nothing any more."""
         places, facts, _ = self.stated.gather(passages)
-        return self._link(np.unique(facts), facts, passages[places], np.full(len(facts), -1.0))
+        return self._link(each_once(facts), facts, passages[places], np.full(len(facts), -1.0))
 
     def _link(self, every: Ints, facts: Ints, passages: Ints, signs: Floats) -> Told:
         self.stating.add(facts, passages, signs)
@@ -129,11 +129,11 @@ class Facts(Composite):
         change = weights - self._edge.values[every]
         self._edge.values[every] = weights
         moved = change != 0
-        return Told(np.unique(passages), (every[moved], change[moved]), came, went, every)
+        return Told(each_once(passages), (every[moved], change[moved]), came, went, every)
 
     def silent(self, facts: Ints) -> Ints:
         """Those that nothing states."""
-        found = np.unique(facts)
+        found = each_once(facts)
         is_silent: Bools = self._count.values[found] == 0
         return found[is_silent]
 

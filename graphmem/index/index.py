@@ -7,7 +7,6 @@ whatever the order and the portions in which they came.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,11 +20,12 @@ from graphmem.index.facts import Facts, Told
 from graphmem.index.graph import Graph, entity_vertices, passage_vertices
 from graphmem.index.keys import keys_of
 from graphmem.index.lexicon import Lexicon, word_keys
-from graphmem.index.lists import Bools, Floats, Ints
+from graphmem.index.lists import Bools, Floats, Ints, among, each_once
 from graphmem.index.passages import Passages
 from graphmem.index.profiles import Pairs
 from graphmem.index.relations import GRAIN, Relation
 from graphmem.index.senses import Senses
+from graphmem.index.yielding import YieldingLock
 from graphmem.settings import RecallSettings
 from graphmem.types import Changes, Fact, Passage, VectorKind, Vectors
 
@@ -54,7 +54,7 @@ class Index(Composite):
 
     def __init__(self, settings: RecallSettings = RecallSettings()) -> None:  # noqa: B008 - frozen
         self.settings = settings
-        self.lock = threading.RLock()
+        self.lock = YieldingLock()
         self._offsets = tuple(offset for offset, _ in settings.window if offset)
         self._clear()
 
@@ -164,26 +164,34 @@ class Index(Composite):
             EmbeddingError: vectors that do not fit the ones already here; nothing was changed.
         """
         documents = [Document.of(one) for one in changes.passages]
-        with self.lock:
+        with self.lock.yielding():
             if changes.is_whole:
                 self._clear()
             for kind, vectors in changes.vectors.items():
                 self.senses[kind].check(vectors.ids, vectors.rows)
-            removed = sorted(changes.removed)
-            gone = self._gone(removed, changes.passages, documents)
-            told = [self._withdraw(gone)]
-            new, moved = self._admit(changes.passages, documents)
-            shifted = self.passages.threads.arrange(np.concatenate([gone, new, moved]))
-            said, touched = self._tell(changes.facts, removed)
-            told.append(said)
-            touched += [gone, new, *(one.passages for one in told), *self._settle(told)]
-            touched.append(self._turn())
-            retold = np.unique(np.concatenate(touched))
-            self._profile(retold)
-            self.lexicon.drop_passages(gone)
-            sensed = [self._put(kind, changes.vectors[kind]) for kind in sorted(changes.vectors)]
-            self._look_around(np.unique(np.concatenate([retold, shifted, *sensed])))
+            seeing = []
+            if changes.passages or changes.facts or changes.removed:
+                seeing = self._learn(changes, documents)
+            seeing += [self._put(kind, changes.vectors[kind]) for kind in sorted(changes.vectors)]
+            if seeing:
+                self._look_around(each_once(np.concatenate(seeing)))
             self.seq = max(self.seq, changes.seq)
+
+    def _learn(self, changes: Changes, documents: Sequence[Document]) -> list[Ints]:
+        """Take rows in; returns passages that are others now, or stand beside others."""
+        removed = sorted(changes.removed)
+        gone = self._gone(removed, changes.passages, documents)
+        told = [self._withdraw(gone)]
+        new, moved = self._admit(changes.passages, documents)
+        shifted = self.passages.threads.arrange(np.concatenate([gone, new, moved]))
+        said, touched = self._tell(changes.facts, removed)
+        told.append(said)
+        touched += [gone, new, *(one.passages for one in told), *self._settle(told)]
+        touched.append(self._turn())
+        retold = each_once(np.concatenate(touched))
+        self._profile(retold)
+        self.lexicon.drop_passages(gone)
+        return [retold, shifted]
 
     def _gone(
         self, removed: Sequence[str], passages: Sequence[Passage], documents: Sequence[Document]
@@ -251,7 +259,7 @@ class Index(Composite):
         self.senses["fact"].reserve(len(self.facts))
         self.senses["entity"].reserve(len(self.entities))
         told = self.facts.tell(
-            every, rows, self.passages.ids, np.setdiff1d(np.concatenate(gone), [-1, *every])
+            every, rows, self.passages.ids, _besides(np.concatenate(gone), every)
         )
         return told, touched
 
@@ -274,7 +282,7 @@ class Index(Composite):
             which, holding = self.lexicon.with_words([named[at] for at in looked_for.tolist()])
             here = self.passages.is_here[holding]
             which, holding = looked_for[which[here]], holding[here]
-            is_unheard = np.isin(which, unheard)
+            is_unheard = among(unheard, which)
             self.entities.names.stand(numbers[which[is_unheard]], holding[is_unheard])
             touched.append(holding)
         position = dict(zip(ids, positions.tolist(), strict=True))
@@ -352,7 +360,7 @@ class Index(Composite):
     def _mention(self, passages: Ints, told: Pairs, topics: Pairs) -> tuple[Ints, Floats]:
         """Mention edges; returns (entities, change of the number of passages that mention it)."""
         width = len(self.entities)
-        is_topic = np.isin(told.places * width + told.items, topics.places * width + topics.items)
+        is_topic = among(topics.places * width + topics.items, told.places * width + told.items)
         weights = np.where(is_topic, self.settings.about_weight, 1.0)
         places, vertices, before = self.graph.weights(passage_vertices(passages))
         had = Pairs(places, vertices // 2, before)
@@ -397,28 +405,29 @@ class Index(Composite):
     def pair(self, most: int | None = None) -> int:
         """Look for similar names of entities that came since; returns how many are left.
 
+        They are looked for beside readers; the owner may not update meanwhile.
+
         Args:
             most: so many entities at most.
         """
-        with self.lock:
-            waiting = self._unpaired.values
-            now = waiting[: len(waiting) if most is None else most].astype(np.int64)
-            left = waiting[len(now) :].copy()
-            senses = self.senses["entity"]
-            now = np.unique(now[senses.has(now)])
+        waiting = self._unpaired.values
+        now = waiting[: len(waiting) if most is None else most].astype(np.int64)
+        left = waiting[len(now) :].copy()
+        senses = self.senses["entity"]
+        now = each_once(now[senses.has(now)])
+        which, others, cosines = senses.near(now, self.settings.synonym_cosine)
+        one = now[which]
+        once = (one < others) | ~among(now, others)
+        one, others = one[once], others[once]
+        # To what the graph keeps, so that what is added is what may be taken away.
+        cosines = np.rint(cosines[once] / GRAIN) * GRAIN
+        with self.lock.yielding():
             # Whoever was compared before has found those that were still waiting.
             self._unpair(now)
-            which, others, cosines = senses.near(now, self.settings.synonym_cosine)
-            one = now[which]
-            new = np.isin(others, now)
-            once = (one < others) | ~new
-            one, others = one[once], others[once]
-            # To what the graph keeps, so that what is added is what may be taken away.
-            cosines = np.rint(cosines[once] / GRAIN) * GRAIN
             self.entities.join(one, others, cosines)
             self.graph.add(entity_vertices(one), entity_vertices(others), cosines)
             self._unpaired = Column(np.int32, values=left)
-            return len(left)
+        return len(left)
 
     def _look_around(self, passages: Ints) -> None:
         """What passages' windows hold, where they or what stands in them has changed."""
@@ -461,5 +470,11 @@ def _terms(fact: Fact) -> frozenset[str]:
 
 def _here(positions: Sequence[int]) -> Ints:
     """Those that there are, ascending, each once."""
-    found = np.unique(np.array(positions, dtype=np.int64))
+    found = each_once(np.array(positions, dtype=np.int64))
     return found[found >= 0]
+
+
+def _besides(positions: Ints, others: Ints) -> Ints:
+    """Those that there are and that are none of the others, ascending, each once."""
+    found = each_once(positions[positions >= 0])
+    return found[~among(np.sort(others), found)]

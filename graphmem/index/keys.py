@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphmem.identity import key64
+from graphmem.identity import key64_bytes
 from graphmem.index.columns import resident
 from graphmem.index.lists import Ints
 
@@ -31,7 +31,7 @@ SORTED_LOOKUP = 256
 
 def keys_of(texts: Iterable[str]) -> Keys:
     """The key of each text."""
-    return np.fromiter(map(key64, texts), dtype=np.uint64)
+    return np.frombuffer(b"".join(map(key64_bytes, texts)), dtype="<u8").astype(np.uint64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

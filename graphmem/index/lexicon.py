@@ -14,7 +14,7 @@ from graphmem.identity import key64
 from graphmem.index.columns import Column, Ragged
 from graphmem.index.composite import Composite
 from graphmem.index.keys import Keys, KeyTable
-from graphmem.index.lists import Floats, Ints, among
+from graphmem.index.lists import Floats, Ints, among, each_once
 from graphmem.index.relations import Relation
 from graphmem.memo import Memo
 from graphmem.words import terms as terms_of
@@ -99,15 +99,15 @@ class Lexicon(Composite):
         """
         width = max(1, len(self._counts))
         of, terms = self._of_facts.gather(facts)
-        stated = np.unique(places[of] * width + terms)
+        stated = each_once(places[of] * width + terms)
         own_places, own_terms, own_counts = self._own_terms(passages)
         own = own_places * width + own_terms
-        wanted = stated[~np.isin(stated, own)]
+        wanted = stated[~among(own, stated)]
         old_places, old_terms, _ = self._added.gather(passages)
         had = old_places * width + old_terms
         for keys, sign in (
-            (np.setdiff1d(wanted, had, assume_unique=True), 1),
-            (np.setdiff1d(had, wanted, assume_unique=True), -1),
+            (wanted[~among(had, wanted)], 1),
+            (had[~among(wanted, had)], -1),
         ):
             if len(keys):
                 place, term = np.divmod(keys, width)
@@ -115,12 +115,13 @@ class Lexicon(Composite):
                 self._added.add(passages[place], term, weights)
                 self._holders.add(term, passages[place], weights)
                 np.add.at(self._counts.values, term, sign)
-        is_heard = ~np.isin(own_terms, unheard)
+        unheard = np.sort(unheard)
+        is_heard = ~among(unheard, own_terms)
         lengths = np.bincount(
             own_places[is_heard], weights=own_counts[is_heard], minlength=len(passages)
         )
         added_place, added_term = np.divmod(wanted, width)
-        is_heard = ~np.isin(added_term, unheard)
+        is_heard = ~among(unheard, added_term)
         lengths += np.bincount(added_place[is_heard], minlength=len(passages))
         self._lengths.values[passages] = lengths
 
@@ -156,7 +157,7 @@ class Lexicon(Composite):
             key = keys.take(firsts[name] + step, mode="clip")
             follows = (found[inside] == key) & (of[inside] == of[starts]) & (inside > starts)
             starts = starts[follows | (lengths[name] <= step)]
-        pairs = np.unique(of[starts])
+        pairs = each_once(of[starts])
         return which[pairs], passages[pairs]
 
     def _maybe_with(self, terms: Sequence[Collection[str]]) -> tuple[Ints, Ints]:

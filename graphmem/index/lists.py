@@ -13,7 +13,7 @@ __all__ = [
     "Ints",
     "among",
     "contenders",
-    "distinct",
+    "each_once",
     "highest",
     "places",
     "ranks",
@@ -33,7 +33,7 @@ def places(ascending: Ints, wanted: Ints) -> Ints:
     return np.where(ascending.take(at, mode="clip") == wanted, at, -1)
 
 
-def distinct(values: Ints) -> Ints:
+def each_once(values: Ints) -> Ints:
     """The values in ascending order, each once; for a few hundred a quarter of numpy's time."""
     ordered = np.sort(values)
     is_first = np.ones(len(ordered), dtype=np.bool_)

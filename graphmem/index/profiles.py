@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphmem.index.lists import Bools, Floats, Ints
+from graphmem.index.lists import Bools, Floats, Ints, each_once
 
 __all__ = ["Pairs", "about", "changed", "distinct", "mentions"]
 
@@ -30,15 +30,25 @@ class Pairs:
         return len(self.places)
 
 
+def _is_first(ordered: Ints) -> Bools:
+    """Which values are others than the one before them."""
+    is_first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return is_first
+
+
 def distinct(places: Ints, items: Ints, values: Floats | None = None) -> Pairs:
     """The distinct pairs; values of a repeated one add up, or are 1 where none are given."""
     width = int(items.max(initial=0)) + 1
-    keys, which = np.unique(places * width + items, return_inverse=True)
-    places, items = np.divmod(keys, width)
+    keys = places * width + items
     if values is None:
-        return Pairs(places, items, np.ones(len(keys)))
-    sums: Floats = np.bincount(which, values, minlength=len(keys)).astype(np.float64, copy=False)
-    return Pairs(places, items, sums)
+        keys = each_once(keys)
+        return Pairs(*np.divmod(keys, width), np.ones(len(keys)))
+    order = keys.argsort(kind="stable")
+    keys = keys[order]
+    firsts = _is_first(keys).nonzero()[0]
+    sums = np.add.reduceat(values[order], firsts) if len(firsts) else np.zeros(0)
+    return Pairs(*np.divmod(keys[firsts], width), sums)
 
 
 def mentions(places: Ints, ends: Ints) -> Pairs:

@@ -44,18 +44,18 @@ def source_of(store: str, settings: RecallSettings) -> Source:
 
 
 def fold(index: Index) -> None:
-    """Merge what is new into the sorted parts, beside readers; the owner may not update meanwhile.
+    """Merge what is new into the sorted parts, beside readers and updates; one fold at a time.
 
     The new parts are made without the lock, and put in place under it.
     """
     put_in_place = [_folding(part) for part in index.foldable()]
-    with index.lock:
+    with index.lock.yielding():
         for put in put_in_place:
             put()
     for senses in index.senses.values():
         if senses.wants_repack:
             search = senses.repacked()
-            with index.lock:
+            with index.lock.yielding():
                 senses.swap(search)
 
 

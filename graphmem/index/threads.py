@@ -8,7 +8,7 @@ import numpy as np
 
 from graphmem.index.columns import Column
 from graphmem.index.composite import Composite
-from graphmem.index.lists import Bools, Floats, Ints, distinct
+from graphmem.index.lists import Bools, Floats, Ints, each_once
 from graphmem.index.relations import Relation
 
 __all__ = ["Threads"]
@@ -67,7 +67,7 @@ class Threads(Composite):
 
     def arrange(self, passages: Ints) -> Ints:
         """Put the threads of passages in order; returns those that now stand beside others."""
-        places, members, _ = self._members.gather(np.unique(self.of(passages)))
+        places, members, _ = self._members.gather(each_once(self.of(passages)))
         if not len(members):
             return members
         arrived = np.lexsort((members, self._arrival.values[members], places))
@@ -112,5 +112,5 @@ class Threads(Composite):
 
 
 def _distinct(parts: Iterable[Ints]) -> Ints:
-    found = distinct(np.concatenate(list(parts)))
+    found = each_once(np.concatenate(list(parts)))
     return found[found >= 0]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmem.index.index import Index
-from graphmem.index.lists import Bools, Floats, Ints, distinct
+from graphmem.index.lists import Bools, Floats, Ints, each_once
 from graphmem.recall.question import Question
 from graphmem.settings import RecallSettings
 
@@ -44,7 +44,7 @@ def candidates(
     if question.vector is not None:
         found.append(_by_sense(memory, question.vector, settings, session))
     near = memory.passages.threads.seen_by(
-        distinct(np.concatenate(found)),
+        each_once(np.concatenate(found)),
         [offset for offset, weight in settings.window if weight >= _LEAST_WEIGHT],
     )
     return near[eligible[near]]

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from graphmem.errors import InvalidInput
 from graphmem.index.index import Index
-from graphmem.index.lists import Floats, Ints, among, distinct, without
+from graphmem.index.lists import Floats, Ints, among, each_once, without
 from graphmem.recall.bridge import bridge, likely, links
 from graphmem.recall.candidates import candidates
 from graphmem.recall.clock import Clock
@@ -233,7 +233,7 @@ def _by_walk(
             )
         linked = likely(question, prior.sight, linked, so_far, settings.linked_k)
         seen = prior.sight
-        beyond = distinct(without(linked.passages, seen.passages))
+        beyond = each_once(without(linked.passages, seen.passages))
         seen = seen.join(look(memory, question, beyond, settings))
         hop_scores = so_far[prior.sight.places(linked.hops)]
         bridged = bridge(memory, question, seen, linked, hop_scores, settings)
@@ -334,7 +334,7 @@ def _shown(memory: Index, found: Found, top_k: int) -> _Shown:
 
 def _ways(memory: Index, ranking: Ints, seeds: Ints) -> list[Ints]:
     """Live facts of each passage: seed facts first, then those that share an end with one."""
-    ends = distinct(memory.facts.ends(seeds).ravel())
+    ends = each_once(memory.facts.ends(seeds).ravel())
     ends = ends[~memory.is_hub(ends)]
     places, facts, _ = memory.facts.stated.gather(ranking)
     live = memory.facts.is_live(facts)

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphmem.index.graph import entity_vertices, passage_vertices
 from graphmem.index.index import Index
-from graphmem.index.lists import Floats, Ints, among, contenders, distinct, highest, places
+from graphmem.index.lists import Floats, Ints, among, contenders, each_once, highest, places
 from graphmem.recall.prior import Prior, scaled
 from graphmem.settings import RecallSettings
 
@@ -135,7 +135,7 @@ def _reset(
     drown the seeds as the store grows, but enough where no fact fits.
     """
     ends = memory.facts.ends(facts).ravel()
-    entities = distinct(np.concatenate([ends, named]))
+    entities = each_once(np.concatenate([ends, named]))
     entities = entities[~memory.is_hub(entities)]
     place = {entity: at for at, entity in enumerate(entities.tolist())}
     sums, counts, by_name = (np.zeros(len(entities)) for _ in range(3))

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, func, select
+from sqlalchemy import Connection, Select, and_, bindparam, func, select
 
 from graphmem.facts import entity_id
 from graphmem.identity import content_id, normal_form
 from graphmem.store import vectors
-from graphmem.store.bulk import among, ours
+from graphmem.store.bulk import among, given, ours
 from graphmem.store.lookup import Lookup
 from graphmem.store.records import (
     LogEntry,
@@ -65,6 +65,7 @@ __all__ = [
 ]
 
 _ENTITIES = Lookup(select(entity.c.id, entity.c.name).where(ours(entity), among(entity.c.id)))
+_LOGGED = select(log.c.kind, log.c.id).where(ours(log), log.c.seq > bindparam("after")).distinct()
 _LIVE = and_(fact.c.retired_at.is_(None), fact.c.status.in_(("asserted", "verified")))
 
 
@@ -84,9 +85,7 @@ def changes(connection: Connection, scope: Scope, after: int | None) -> Changes:
     if after == seq:
         return Changes(seq)
     ids: dict[str, set[str]] = {}
-    for kind, id_ in connection.execute(
-        select(log.c.kind, log.c.id).where(mine(log, scope), log.c.seq > after)
-    ):
+    for kind, id_ in connection.execute(_LOGGED, {**given(scope), "after": after}).all():
         ids.setdefault(kind, set()).add(id_)
     if "scope" in ids:
         return _everything(connection, scope, seq)

@@ -52,8 +52,13 @@ def found_by(question, first_hops, scores, bonus, settings=SETTINGS):
     """(linked pairs, the bridge) with every passage in sight."""
     asked = ask(MEMORY, question, EMBEDDER.embed_query(question))
     seen = look(MEMORY, asked, np.arange(SIZE), settings)
-    linked = links(MEMORY, np.array(first_hops, dtype=np.int64), bonus)
-    return linked, bridge(MEMORY, asked, seen, linked, scores[linked.hops], settings)
+    linked = linked_to(first_hops, scores, bonus)
+    return linked, bridge(MEMORY, asked, seen, linked, settings)
+
+
+def linked_to(first_hops, scores, bonus):
+    hops = np.array(first_hops, dtype=np.int64)
+    return links(MEMORY, hops, scores[hops], bonus)
 
 
 # --- the formula, pair by pair ------------------------------------------------------------------
@@ -163,18 +168,18 @@ def test_before_a_look_those_pairs_stay_that_add_most_words_by_the_strongest_lin
 ):
     asked = ask(MEMORY, question, EMBEDDER.embed_query(question))
     seen = look(MEMORY, asked, np.arange(SIZE), SETTINGS)
-    linked = links(MEMORY, np.array(hops, dtype=np.int64), 0.5)
-    kept = likely(asked, seen, linked, scores, count)
+    linked = linked_to(hops, scores, 0.5)
+    kept = likely(asked, seen, linked, count)
     idf, own = asked.idf, asked.counts[:SIZE].T > 0
     total = max(float(idf.sum()), 1e-9)
     promise = []
-    for hop, other, strength in zip(linked.hops, linked.passages, linked.strengths, strict=True):
+    for hop, other, weight in zip(linked.hops, linked.passages, linked.weights, strict=True):
         adds = sum(
-            weight
-            for weight, has, known in zip(idf, own[:, other], seen.present[:, hop], strict=True)
+            value
+            for value, has, known in zip(idf, own[:, other], seen.present[:, hop], strict=True)
             if has and not known
         )
-        promise.append(scores[hop] * strength * (adds / total + 0.15))
+        promise.append(weight * (adds / total + 0.15))
     floor = sorted(promise, reverse=True)[min(count, len(promise)) - 1] if promise else 0.0
     stays = set(zip(kept.hops.tolist(), kept.passages.tolist(), strict=True))
     for hop, other, value in zip(linked.hops, linked.passages, promise, strict=True):
@@ -187,11 +192,24 @@ def test_before_a_look_those_pairs_stay_that_add_most_words_by_the_strongest_lin
 
 @given(HOPS, st.floats(0, 1))
 def test_pairs_are_linked_once_by_hop_then_passage(hops, bonus):
-    linked = links(MEMORY, np.array(hops, dtype=np.int64), bonus)
+    linked = linked_to(hops, np.ones(SIZE), bonus)
     pairs = list(zip(linked.hops.tolist(), linked.passages.tolist(), strict=True))
     assert pairs == sorted(set(pairs), key=lambda pair: (hops.index(pair[0]), pair[1]))
     assert all(hop != passage for hop, passage in pairs)
-    assert (linked.strengths > 0).all()
+    assert (linked.weights > 0).all()
+
+
+def test_a_first_hop_that_was_not_looked_at_is_taken_to_tell_nothing():
+    asked = ask(MEMORY, QUESTIONS[0], EMBEDDER.embed_query(QUESTIONS[0]))
+    film = PLACE["film"]
+    linked = linked_to([film], np.ones(SIZE), 0.5)
+    every = np.arange(SIZE)
+    kept = {
+        name: likely(asked, look(MEMORY, asked, seen, SETTINGS), linked, 1).passages.tolist()
+        for name, seen in (("looked at", every), ("not", every[every != film]))
+    }
+    assert kept["looked at"] == [PLACE["kos"]]
+    assert len(kept["not"]) == 1
 
 
 def test_it_leads_to_what_the_first_passage_leaves_open():

@@ -53,7 +53,7 @@ def prior_of(cosines, scores):
         best[FACT[fact.text]] = max(scores[place] for place in stating)
     zeros = np.zeros(SIZE)
     seen = Sight(np.arange(SIZE), np.zeros((0, SIZE), dtype=np.bool_), zeros, zeros, zeros, scores)
-    return Prior(seen, scores, zeros, np.arange(len(FACT)), cosines, best, 1.0, 1.0)
+    return Prior(seen, scores, zeros, np.arange(len(FACT)), cosines, best, 1.0)
 
 
 def named(*names):

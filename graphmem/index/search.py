@@ -41,7 +41,7 @@ _EXPLAINED = 0.8825
 
 # Candidates that are scored exactly: at least so many, and so many for each that is asked for.
 _LEAST_CANDIDATES = 200
-_CANDIDATES_EACH = 4
+_CANDIDATES_EACH = 2
 # This share of them must be live, or more are fetched.
 _LIVE_SHARE = 0.9
 # Where the dead crowd around a query, the live ones lie further off and closer together, and more

@@ -30,23 +30,29 @@ _UNSEEN_SENSE = 0.15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Links:
-    """Linked pairs of passages: p, r and how strongly, by p, then r; three arrays of a length."""
+    """Linked pairs of passages; three arrays of a length.
+
+    Attributes:
+        hops, passages: p and r, by p as hops were given, then r.
+        weights: score of p times strength of the link.
+    """
 
     hops: Ints
     passages: Ints
-    strengths: Floats
+    weights: Floats
 
     def only(self, places: Ints) -> Links:
         """Some of them."""
-        return Links(self.hops[places], self.passages[places], self.strengths[places])
+        return Links(self.hops[places], self.passages[places], self.weights[places])
 
 
-def links(memory: Index, first_hops: Ints, about_bonus: float) -> Links:
+def links(memory: Index, first_hops: Ints, scores: Floats, about_bonus: float) -> Links:
     """The passages that share a telling name with first hops.
 
     Args:
         memory: the index.
         first_hops: distinct passages.
+        scores: of each, how good it is so far, from 0.
         about_bonus: added to the link when one of the two is about an entity that the other names.
     """
     places, entities, _ = memory.named.gather(first_hops)
@@ -71,18 +77,21 @@ def links(memory: Index, first_hops: Ints, about_bonus: float) -> Links:
     order = others.argsort()
     others, table = others[order], table[:, order]
     places, columns = table.nonzero()
-    return Links(first_hops[places], others[columns], table[places, columns])
+    return Links(first_hops[places], others[columns], scores[places] * table[places, columns])
 
 
-def likely(question: Question, seen: Sight, linked: Links, scores: Floats, count: int) -> Links:
-    """The ``count`` pairs that promise most before the other passage was looked at, and ties."""
+def likely(question: Question, seen: Sight, linked: Links, count: int) -> Links:
+    """The ``count`` pairs that promise most before the other passage was looked at, and ties.
+
+    A first hop that is not in sight either is taken to tell nothing.
+    """
     if len(linked.hops) <= count:
         return linked
     hops = seen.places(linked.hops)
     adds = question.counts.take(linked.passages, axis=0) > 0
-    adds &= ~seen.present.T[hops]
+    adds &= ~(seen.present.T[hops] & (hops >= 0)[:, None])
     words = np.einsum("rt,t->r", adds, question.idf) / max(float(question.idf.sum()), 1e-9)
-    return linked.only(contenders(scores[hops] * linked.strengths * (words + _UNSEEN_SENSE), count))
+    return linked.only(contenders(linked.weights * (words + _UNSEEN_SENSE), count))
 
 
 def bridge(
@@ -90,7 +99,6 @@ def bridge(
     question: Question,
     seen: Sight,
     linked: Links,
-    hop_scores: Floats,
     settings: RecallSettings,
 ) -> Floats:
     """The bridge score of every passage in sight, shape (n,), from 0; 0 where none leads to it.
@@ -100,7 +108,6 @@ def bridge(
         question: what is asked.
         seen: first hops and what they are linked to among others.
         linked: the pairs.
-        hop_scores: of each pair's first hop.
         settings: ``bridge_k`` pairs at most are looked at closely.
     """
     result = np.zeros(len(seen.passages))
@@ -108,7 +115,7 @@ def bridge(
         return result
     places, hops = seen.places(linked.passages), seen.places(linked.hops)
     words = _missing_terms(question, seen, hops, places)
-    weight = hop_scores * linked.strengths
+    weight = linked.weights
     # What is left of a cosine is hardly ever more than the cosine.
     promise = weight * (words + np.maximum(0.0, seen.cosines[places]))
     kept = np.sort(highest(promise, settings.bridge_k))

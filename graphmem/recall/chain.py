@@ -29,7 +29,7 @@ from graphmem.index.lists import Floats, Ints, among, each_once, without
 from graphmem.recall.bridge import bridge, likely, links
 from graphmem.recall.candidates import candidates
 from graphmem.recall.clock import Clock
-from graphmem.recall.prior import Prior, weigh, widen
+from graphmem.recall.prior import Prior, weigh
 from graphmem.recall.question import Question, ask
 from graphmem.recall.seeds import Reset, Seeds, find_seeds, withheld
 from graphmem.recall.sight import look
@@ -216,27 +216,25 @@ def _by_walk(
     settings: RecallSettings,
     clock: Clock,
 ) -> Found:
-    with clock.stage("sight"):
-        eligible = reached.best(settings.passage_k, memory.passages.ids)
-        if session is not None:
-            eligible = eligible[among(memory.passages.session(session), eligible)]
-        more = without(eligible, prior.passages)
-        prior = widen(memory, question, prior, look(memory, question, more, settings), settings)
+    within = None if session is None else memory.passages.session(session)
     with clock.stage("bridge"):
+        more = without(reached.best(settings.passage_k, memory.passages.ids), prior.passages)
+        if within is not None:
+            more = more[among(within, more)]
         walked = _walked(prior, reached, settings)
-        so_far = (prior.scores + walked) / 2
-        hops = memory.passages.ids.highest(prior.passages, so_far, settings.first_hops)
-        linked = links(memory, prior.passages[hops], settings.about_bonus)
-        if session is not None:
-            linked = linked.only(
-                np.nonzero(among(memory.passages.session(session), linked.passages))[0]
-            )
-        linked = likely(question, prior.sight, linked, so_far, settings.linked_k)
-        seen = prior.sight
-        beyond = each_once(without(linked.passages, seen.passages))
-        seen = seen.join(look(memory, question, beyond, settings))
-        hop_scores = so_far[prior.sight.places(linked.hops)]
-        bridged = bridge(memory, question, seen, linked, hop_scores, settings)
+        # What only the walk came to was not looked at yet: it answers little by itself.
+        passages = np.concatenate([prior.passages, more])
+        so_far = np.concatenate(
+            [(prior.scores + walked) / 2, _risen(reached.rank(more), settings) / 2]
+        )
+        hops = memory.passages.ids.highest(passages, so_far, settings.first_hops)
+        linked = links(memory, passages[hops], so_far[hops], settings.about_bonus)
+        if within is not None:
+            linked = linked.only(among(within, linked.passages).nonzero()[0])
+        linked = likely(question, prior.sight, linked, settings.linked_k)
+        beyond = each_once(np.concatenate([more, without(linked.passages, prior.passages)]))
+        seen = prior.sight.join(look(memory, question, beyond, settings))
+        bridged = bridge(memory, question, seen, linked, settings)
         scores = settings.bridge_weight * bridged
         known = seen.places(prior.passages)
         scores[known] += walked + settings.own_weight * prior.own
@@ -253,8 +251,8 @@ def _by_walk(
             alike=settings.later_alike,
             as_good=settings.later_as_good,
         )
-        if session is not None:
-            ranking = ranking[among(memory.passages.session(session), ranking)]
+        if within is not None:
+            ranking = ranking[among(within, ranking)]
     reason = f"seeded by facts: {len(seeds.facts)}, by names in the question: {len(seeds.named)}"
     return Found("graph", reason, ranking, seen.passages, scores, seeds)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from graphmem.recall.question import Question
 from graphmem.recall.sight import Sight
 from graphmem.settings import RecallSettings
 
-__all__ = ["Prior", "scaled", "weigh", "widen"]
+__all__ = ["Prior", "scaled", "weigh"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +27,7 @@ class Prior:
         facts: (m,) the facts of the passages that were weighed first, ascending.
         cosines: (m,) of the question and each fact; 0 without vectors.
         best: (m,) the highest h of a passage that states the fact.
-        top, own_top: what the highest h, and the highest own cosine, were before they were scaled.
+        own_top: what the highest own cosine was before it was scaled.
     """
 
     sight: Sight
@@ -36,7 +36,6 @@ class Prior:
     facts: Ints
     cosines: Floats
     best: Floats
-    top: float
     own_top: float
 
     @property
@@ -58,26 +57,11 @@ def weigh(
     own_top = float(seen.own.max(initial=0.0))
     seen = seen.only(kept)
     stated = _Stated.by(memory, question, seen.passages)
-    scores = stated.lifted(seen.base, settings)
-    top = float(scores.max(initial=0.0))
-    scores = _shares(scores, top)
+    scores = scaled(stated.lifted(seen.base, settings))
     best = np.zeros(len(stated.facts))
     np.maximum.at(best, stated.of, scores[stated.places])
     own = _shares(seen.own, own_top)
-    return Prior(seen, scores, own, stated.facts, stated.cosines, best, top, own_top)
-
-
-def widen(
-    memory: Index, question: Question, prior: Prior, more: Sight, settings: RecallSettings
-) -> Prior:
-    """The prior with more passages, measured by the same highest score, but not their facts."""
-    stated = _Stated.by(memory, question, more.passages)
-    scores = _shares(stated.lifted(more.base, settings), prior.top)
-    both = prior.sight.join(more)
-    joined, own = np.zeros(len(both.passages)), _shares(both.own, prior.own_top)
-    joined[both.places(prior.passages)] = prior.scores
-    joined[both.places(more.passages)] = scores
-    return replace(prior, sight=both, scores=joined, own=own)
+    return Prior(seen, scores, own, stated.facts, stated.cosines, best, own_top)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,6 +18,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from graphmem.courtesy import await_recalls
 from graphmem.errors import GraphMemError
 from graphmem.faults import Faults
 from graphmem.index import Index
@@ -344,6 +345,7 @@ class Indexes:
         for scope, opened in every:
             if self._is_stopping:
                 return None
+            await_recalls()
             if not later:
                 self.catch_up(scope, opened)
             waits += self._tend(scope, opened)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmem import embedding, passages
+from graphmem.courtesy import served_first
 from graphmem.errors import InvalidInput, MissingDependency
 from graphmem.faults import Faults
 from graphmem.identity import clean_text
@@ -335,23 +336,25 @@ class GraphMemory:
         query = clean_text(query)
         session = _text("session", session)
         clock = [time.perf_counter()]
-        index = self._indexes.current(owner)
-        with index.lock:
-            asked = question_text(index, query)
+        with served_first():
+            index = self._indexes.current(owner)
+            with index.lock:
+                asked = question_text(index, query)
         clock.append(time.perf_counter())
         # Not under the lock: the embedder may be a server far away.
         vector = self._query_vector(asked)
         clock.append(time.perf_counter())
-        found = recall(
-            index,
-            query,
-            vector,
-            partial(self._rows, owner),
-            scope=owner,
-            top_k=top_k,
-            settings=self.settings,
-            session=session,
-        )
+        with served_first():
+            found = recall(
+                index,
+                query,
+                vector,
+                partial(self._rows, owner),
+                scope=owner,
+                top_k=top_k,
+                settings=self.settings,
+                session=session,
+            )
         clock.append(time.perf_counter())
         update, embed, total = ((clock[n] - clock[m]) * 1e3 for n, m in ((1, 0), (2, 1), (3, 0)))
         timings = {"update": update, "embed": embed, **found.timings, "total": total}

@@ -19,6 +19,7 @@ from datetime import datetime, timezone
 from typing import Literal
 
 from graphmem import salvage
+from graphmem.courtesy import await_recalls, behind_the_scenes
 from graphmem.errors import ExtractionError, GraphMemError, StoreError
 from graphmem.faults import Faults, described
 from graphmem.store import Claim, Store, new_owner
@@ -119,6 +120,7 @@ class Worker:
                 progress(total - left, total)
             with self._wake:
                 self._wake.wait(0.05)
+            await_recalls()
             left = self._left()
             total = max(total, left)
             self.notify()
@@ -166,6 +168,7 @@ class Worker:
         thread.start()
 
     def _run(self, work: Work, slot: int) -> None:
+        behind_the_scenes()
         idle_since = time.monotonic()
         while True:
             with self._wake:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from graphmem.courtesy import give_way
 from graphmem.extractors.rules import answers, clauses, spelling
 from graphmem.extractors.rules.discourse import Discourse, bare_title
 from graphmem.extractors.rules.pipeline import Pipeline
@@ -43,12 +44,7 @@ class RulesExtractor:
         pipeline = Pipeline.shared()
         spoken = [_Spoken(passage, pipeline) for passage in passages]
         parses = pipeline.parse(text for one in spoken for text in one.texts)
-        return [
-            Extraction(
-                one.passage.id, tuple(one.triples(parses)), dropped=tuple(one.unread(parses))
-            )
-            for one in spoken
-        ]
+        return [one.read(parses) for one in spoken]
 
 
 class _Spoken:
@@ -75,6 +71,12 @@ class _Spoken:
         yield from self.pieces
         for _, last in self.before:
             yield from last
+
+    def read(self, parses: Mapping[str, Parse]) -> Extraction:
+        """What the passage says."""
+        give_way()
+        triples = tuple(self.triples(parses))
+        return Extraction(self.passage.id, triples, dropped=tuple(self.unread(parses)))
 
     def unread(self, parses: Mapping[str, Parse]) -> Iterator[str]:
         """Why something was not read: sentences too long to be prose."""

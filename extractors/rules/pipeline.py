@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from graphmem.courtesy import give_way
 from graphmem.errors import MissingDependency
 from graphmem.extractors.rules.words import Parse, Sentence, Word
 
@@ -86,7 +87,11 @@ class Pipeline:
             return {}
         with self._lock, self._nlp.memory_zone():
             docs = self._nlp.pipe(distinct, batch_size=BATCH_SIZE)
-            return {text: _plain(text, doc) for text, doc in zip(distinct, docs, strict=True)}
+            parses: dict[str, Parse] = {}
+            for text, doc in zip(distinct, docs, strict=True):
+                parses[text] = _plain(text, doc)
+                give_way()
+            return parses
 
 
 def find_model() -> Path:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphmem import facts
+from graphmem.courtesy import give_way
 from graphmem.store import queue
 from graphmem.store.belief import (
     believe,
@@ -50,6 +51,7 @@ def judge(
     results = {one.passage_id: one for one in extractions}
     readings: list[Reading] = []
     for passage in claim.passages:
+        give_way()
         result = results.get(passage.id, Extraction(passage.id, error=_NOTHING))
         if result.error is None:
             readings.append(Reading(passage, _rows(passage, result, extractor)))

@@ -22,6 +22,7 @@ from sqlalchemy import Connection, Engine, Table, create_engine, event, select
 from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.pool import QueuePool, StaticPool
 
+from graphmem.courtesy import give_way
 from graphmem.errors import StoreBusy, StoreError, StoreReadOnly
 from graphmem.store import files, migrations
 from graphmem.store.location import Location
@@ -463,6 +464,7 @@ def _synchronous(connection: Connection, is_durable: bool) -> Iterator[None]:
 def _prepare(engine: Engine) -> None:
     event.listen(engine, "connect", _on_connect)
     event.listen(engine, "begin", _begin)
+    event.listen(engine, "before_cursor_execute", _give_way)
 
 
 def _on_connect(raw: sqlite3.Connection, record: object) -> None:
@@ -475,3 +477,7 @@ def _on_connect(raw: sqlite3.Connection, record: object) -> None:
 def _begin(connection: Connection) -> None:
     is_writer = connection.get_execution_options().get("is_writer", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writer else "BEGIN")
+
+
+def _give_way(*_: object) -> None:
+    give_way()

@@ -16,9 +16,9 @@ from contextlib import contextmanager
 
 __all__ = ["await_recalls", "behind_the_scenes", "give_way", "served_first"]
 
-# Who gives way waits for so many times as long as it has worked since it last did, at most, and never
-# for longer than so many seconds; who has worked for less than so long, not at all: to stop and go
-# on costs a recall more than it gives.
+# Who gives way waits for so many times as long as it has worked since it last did, at most, and
+# never for longer than so many seconds; who has worked for less than so long, not at all: stopping
+# and going on costs a recall more than it gives.
 _PATIENCE = 3.0
 _MOST_SECONDS = 0.1
 _LEAST_WORK = 0.003

@@ -13,7 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
-import snowballstemmer
+import Stemmer
 
 from graphmem.identity import normal_form
 from graphmem.memo import Memo
@@ -101,7 +101,8 @@ def terms(text_words: Sequence[str]) -> Counter[str]:
     return counts
 
 
-_stemmer = snowballstemmer.stemmer("english")
+# Without its own cache: see _folded.
+_stemmer = Stemmer.Stemmer("english", 0)
 _stemmer_lock = threading.Lock()  # the stemmer keeps the word it works on in itself
 
 

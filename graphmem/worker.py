@@ -42,6 +42,9 @@ MAX_PAUSE_SECONDS = 60.0
 # A drain ends when the work fails this often in a row: waiting longer would not help its caller.
 DRAIN_PATIENCE = 3
 _JOIN_SECONDS = 10.0
+# Looking how much is left takes long where that is much: a tenth of the time at most goes to it.
+_LONG_LOOK = 0.02
+_LONG_LOOKS = 9
 
 
 class Worker:
@@ -106,6 +109,7 @@ class Worker:
         with self._wake:
             is_at_work = bool(self._busy)
         self._retry_all()
+        looked = time.monotonic()
         total = left = self._left()
         while left and not (deadline and time.monotonic() >= deadline):
             if self._is_stuck():
@@ -118,9 +122,8 @@ class Worker:
                 self._retry_all()
             if progress:
                 progress(total - left, total)
-            with self._wake:
-                self._wake.wait(0.05)
-            await_recalls()
+            self._wait_to_look(time.monotonic() - looked, deadline)
+            looked = time.monotonic()
             left = self._left()
             total = max(total, left)
             self.notify()
@@ -128,6 +131,23 @@ class Worker:
         if progress:
             progress(total - left, total)
         return left
+
+    def _wait_to_look(self, spent: float, deadline: float | None) -> None:
+        """Wait until something is done; after a long look, through a long queue, longer.
+
+        Args:
+            spent: seconds that the last look has taken.
+            deadline: when to look in any case.
+        """
+        pause = _LONG_LOOKS * spent if spent > _LONG_LOOK else 0.0
+        earliest = time.monotonic() + pause
+        if deadline is not None:
+            earliest = min(earliest, deadline)
+        with self._wake:
+            self._wake.wait(0.05)
+            while not self._stopping and (left := earliest - time.monotonic()) > 0:
+                self._wake.wait(left)
+        await_recalls()
 
     def _retry_all(self) -> None:
         with self._wake:

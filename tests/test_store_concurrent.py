@@ -9,11 +9,13 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import datetime, timezone
+from itertools import pairwise
 
 import pytest
 
-from graphmem.store import Store
+from graphmem.store import Store, sqlite
 from graphmem.testing import ScriptedExtractor
 from graphmem.types import Scope
 from store_parts import ANA, drain, neighbourly, put, rows, said, shown
@@ -200,3 +202,34 @@ def test_kills_leave_every_acknowledged_message_and_no_half_extraction(tmp_path)
     assert len(store.facts(ANA)) == 3 * (last + 1)
     assert len(store.entities(ANA)) == last + 2
     store.close()
+
+
+def test_the_log_stays_short_under_writers_and_readers_without_a_pause(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite, "CHECKPOINT_BYTES", 64 << 10)
+    monkeypatch.setattr(sqlite, "LONG_LOG_BYTES", 512 << 10)
+    path = tmp_path / "m.db"
+    lengths = []
+    stopping = threading.Event()
+    with closing(Store.open(path)) as store:
+
+        def read():
+            while not stopping.is_set():
+                store.pending_count()
+
+        def write(writer):
+            for n in range(60):
+                put(store, said(f"Writer {writer} says number {n}. " + "words " * 2000, n))
+                lengths.append(path.with_name("m.db-wal").stat().st_size)
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        writers = [threading.Thread(target=write, args=(writer,)) for writer in range(2)]
+        for one in writers:
+            one.start()
+        for one in writers:
+            one.join()
+        stopping.set()
+        reader.join()
+        cuts = sum(later < earlier for earlier, later in pairwise(lengths))
+        assert cuts >= 3, "left alone it only grows"
+        assert len(store.messages(ANA)) == 120

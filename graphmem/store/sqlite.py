@@ -38,6 +38,9 @@ BUSY_SECONDS = 30.0
 # The log is copied into the file when it has grown to this size: large enough to write each hot
 # page once for many commits, small enough that opening after a crash stays quick.
 CHECKPOINT_BYTES = 4 << 20
+# Under writers without a pause the copying never catches up, and the log never starts anew: from
+# this size on writers wait until it has.
+LONG_LOG_BYTES = 64 << 20
 # How long a forget waits for readers of old pages before it leaves the rest to the background.
 READERS_SECONDS = 1.0
 # What could not be erased yet is tried again this often.
@@ -389,6 +392,7 @@ class _Checkpointer:
         self._is_wanted = False
         self._is_owed = False
         self._is_stopping = False
+        self._longest = LONG_LOG_BYTES
         self._thread: threading.Thread | None = None
 
     def notice(self) -> None:
@@ -432,9 +436,18 @@ class _Checkpointer:
                 if self._is_owed and self._database.is_at_rest:
                     self._is_owed = not self._database._erase()
                 elif is_wanted:
-                    self._database.checkpoint("PASSIVE")
+                    self._copy()
             except StoreError as error:
                 logger.warning("checkpoint of %s failed: %s", self._database.name, error)
+
+    def _copy(self) -> None:
+        """Copy the log into the file, and cut it where it has grown long."""
+        self._database.checkpoint("PASSIVE")
+        length = self._database.log_bytes
+        if length >= self._longest:
+            # Where a reader is in the way writers are not made to wait again soon.
+            is_cut = self._database.checkpoint("TRUNCATE")
+            self._longest = LONG_LOG_BYTES if is_cut else 2 * length
 
 
 def _build(raw: sqlite3.Connection) -> None:

@@ -14,9 +14,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["await_recalls", "behind_the_scenes", "give_way", "served_first"]
+__all__ = [
+    "await_recalls",
+    "behind_the_scenes",
+    "give_way",
+    "is_behind_the_scenes",
+    "served_first",
+]
 
-# Who gives way waits for so many times as long as it has worked since it last did, at most, and
+# Who gives way waits for so many times as long as it has computed since it last did, at most, and
 # never for longer than so many seconds; who has worked for less than so long, not at all: stopping
 # and going on costs a recall more than it gives.
 _PATIENCE = 3.0
@@ -30,8 +36,9 @@ _mine = threading.local()
 
 @contextmanager
 def served_first() -> Iterator[None]:
-    """Somebody waits for what is done here."""
+    """Somebody waits for what is done here, in whatever thread."""
     global _served
+    since = _mine.__dict__.pop("since", None)
     with _nobody:
         _served += 1
     try:
@@ -41,21 +48,28 @@ def served_first() -> Iterator[None]:
             _served -= 1
             if not _served:
                 _nobody.notify_all()
+        if since is not None:
+            behind_the_scenes()
 
 
 def behind_the_scenes() -> None:
     """This thread gives way from now on."""
-    _mine.since = time.monotonic()
+    _mine.since = time.thread_time()
+
+
+def is_behind_the_scenes() -> bool:
+    """Whether this thread does."""
+    return hasattr(_mine, "since")
 
 
 def give_way() -> None:
-    """In a thread behind the scenes that holds nothing they need: wait for the recalls that run."""
-    if not _served or not hasattr(_mine, "since"):
+    """In a thread behind the scenes that holds nothing: wait for the recalls that run."""
+    if not _served or not is_behind_the_scenes():
         return
-    worked = time.monotonic() - _mine.since
+    worked = time.thread_time() - _mine.since
     if worked >= _LEAST_WORK:
         await_recalls(min(_MOST_SECONDS, _PATIENCE * worked))
-        _mine.since = time.monotonic()
+        behind_the_scenes()
 
 
 def await_recalls(seconds: float = _MOST_SECONDS) -> None:

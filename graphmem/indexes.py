@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from graphmem.courtesy import await_recalls
+from graphmem.courtesy import await_recalls, behind_the_scenes
 from graphmem.errors import GraphMemError
 from graphmem.faults import Faults
 from graphmem.index import Index
@@ -117,7 +117,7 @@ class _News:
     @property
     def is_awaited(self) -> bool:
         """Whether there is something, and the thread is about to learn it."""
-        return time.monotonic() < self._first + 2 * LATEST_SECONDS
+        return time.monotonic() < self._first + LATEST_SECONDS + PAUSE_SECONDS
 
 
 class Indexes:
@@ -142,19 +142,22 @@ class Indexes:
         self._is_stopping = False
         _running.add(self)
 
-    def current(self, scope: Scope) -> Index:
+    def current(self, scope: Scope, *, at_once: bool = False) -> Index:
         """A scope's index, brought up to date.
 
         Where another thread is at that already, or is about to, it is taken as it is, so that a
         recall does not wait for facts that are just being read; what this memory itself was told is
         always in it.
+
+        Args:
+            scope: whose.
+            at_once: with all that anybody has told the store.
         """
         opened = self._get(scope)
-        if not opened.is_behind and (
-            (opened.index.seq and self._news.is_awaited) or self._store.version() == opened.version
-        ):
+        must_learn = at_once or opened.is_behind or opened.version is None
+        if not must_learn and (self._news.is_awaited or self._store.version() == opened.version):
             return opened.index
-        if opened.updating.acquire(blocking=opened.is_behind or not opened.index.seq):
+        if opened.updating.acquire(blocking=must_learn):
             try:
                 self.catch_up(scope, opened)
                 if opened.index.unpaired * len(opened.index.entities) <= PAIRED_AT_ONCE:
@@ -318,6 +321,7 @@ class Indexes:
             self._wake.notify_all()
 
     def _run(self) -> None:
+        behind_the_scenes()
         while True:
             with self._wake:
                 seen = self._wakes
@@ -354,12 +358,15 @@ class Indexes:
 
     def _tend(self, scope: Scope, opened: _Open) -> list[float]:
         """Do one of the things that there are to do; returns when to look again, if at all."""
+        if opened.index.delta_size > FOLD_ENTRIES:
+            with opened.tending:
+                fold(opened.index)
         if opened.index.unpaired:
             self._pair(opened)
             return [0.0]
         quiet = opened.changed_at + QUIET_SECONDS - time.monotonic()
         wants_fold, wants_save = _wants_fold(opened.index), _wants_save(opened)
-        if opened.index.delta_size > FOLD_ENTRIES or (wants_fold and quiet <= 0):
+        if wants_fold and quiet <= 0:
             with opened.tending:
                 fold(opened.index)
         if wants_save and quiet <= 0:

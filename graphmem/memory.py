@@ -344,17 +344,22 @@ class GraphMemory:
         # Not under the lock: the embedder may be a server far away.
         vector = self._query_vector(asked)
         clock.append(time.perf_counter())
+        read = _Reading(self._store, owner)
+        ranked = partial(
+            recall,
+            query=query,
+            vector=vector,
+            read=read,
+            scope=owner,
+            top_k=top_k,
+            settings=self.settings,
+            session=session,
+        )
         with served_first():
-            found = recall(
-                index,
-                query,
-                vector,
-                partial(self._rows, owner),
-                scope=owner,
-                top_k=top_k,
-                settings=self.settings,
-                session=session,
-            )
+            found = ranked(index)
+            if read.has_missed:
+                # Forgotten by another memory since the index last learnt: others move up.
+                found = ranked(self._indexes.current(owner, at_once=True))
         clock.append(time.perf_counter())
         update, embed, total = ((clock[n] - clock[m]) * 1e3 for n, m in ((1, 0), (2, 1), (3, 0)))
         timings = {"update": update, "embed": embed, **found.timings, "total": total}
@@ -435,11 +440,6 @@ class GraphMemory:
             raise InvalidInput("this memory is closed; open it again with GraphMemory.open(uri)")
         return self.scope if scope is None else Scope.of(scope)
 
-    def _rows(
-        self, scope: Scope, passages: Sequence[str], facts: Sequence[str], entities: Sequence[str]
-    ) -> Rows:
-        return Rows(*self._store.by_id(scope, passages=passages, facts=facts, entities=entities))
-
     def _query_vector(self, query: str) -> NDArray[np.float32] | None:
         """The question's vector, or None where there is none to be had: words still work."""
         if not query.strip():
@@ -453,6 +453,28 @@ class GraphMemory:
         vector: NDArray[np.float32] = rows[0]
         self._store.check_model(name, len(vector))
         return vector
+
+
+class _Reading:
+    """Reads what a recall shows.
+
+    Attributes:
+        has_missed: whether a passage that was to be shown was not there any more.
+    """
+
+    def __init__(self, store: Store, scope: Scope) -> None:
+        self._store = store
+        self._scope = scope
+        self.has_missed = False
+
+    def __call__(
+        self, passages: Sequence[str], facts: Sequence[str], entities: Sequence[str]
+    ) -> Rows:
+        rows = Rows(
+            *self._store.by_id(self._scope, passages=passages, facts=facts, entities=entities)
+        )
+        self.has_missed = len(rows.passages) < len(passages)
+        return rows
 
 
 def check_target(

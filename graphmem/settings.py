@@ -60,7 +60,7 @@ class RecallSettings:
         least_covered: facts from a smaller share of the passages than this are no graph to rely on.
         look_all: in a memory or session of at most so many passages all are looked at.
         look_k: of a larger one so many by vectors and by words each, and their neighbours.
-        weigh_k: passages whose facts are looked at: the best without them, and of the walk.
+        weigh_k: passages whose facts are looked at: the best without them.
         fact_prior: the passage's h in a fact's score, beside its cosine.
         seed_k, seed_most, seed_near: number of seed facts: the ``seed_k`` best, and up to
             ``seed_most`` of those that fit ``seed_near`` times as well as the best. More bring in

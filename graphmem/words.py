@@ -18,7 +18,7 @@ import Stemmer
 from graphmem.identity import normal_form
 from graphmem.memo import Memo
 
-__all__ = ["STOP_WORDS", "is_question", "terms", "words"]
+__all__ = ["STEMS", "STOP_WORDS", "is_question", "terms", "words"]
 
 # Vowel signs and other marks belong to the word, but \w leaves them out.
 _MARKS = "".join(
@@ -101,6 +101,8 @@ def terms(text_words: Sequence[str]) -> Counter[str]:
     return counts
 
 
+STEMS = f"english {Stemmer.version()}"
+"""Which stems terms are: other versions give some words others."""
 # Without its own cache: see _folded.
 _stemmer = Stemmer.Stemmer("english", 0)
 _stemmer_lock = threading.Lock()  # the stemmer keeps the word it works on in itself

@@ -23,6 +23,7 @@ class Passing(threading.Thread):
     def run(self):
         if self.is_behind:
             behind_the_scenes()
+        sum(range(100_000))
         give_way()
         self.is_past.set()
 
@@ -68,3 +69,18 @@ def test_who_has_hardly_worked_hardly_waits(monkeypatch):
     monkeypatch.setattr(courtesy, "_LEAST_WORK", LONG * LONG)
     with served_first():
         assert Passing(is_behind=True).is_past.wait(LONG)
+
+
+def test_who_serves_a_recall_behind_the_scenes_does_not_wait_for_itself(patient):
+    passed = threading.Event()
+
+    def recalling():
+        behind_the_scenes()
+        with served_first():
+            sum(range(100_000))
+            give_way()
+        assert courtesy.is_behind_the_scenes()
+        passed.set()
+
+    threading.Thread(target=recalling, daemon=True).start()
+    assert passed.wait(LONG)

@@ -100,12 +100,6 @@ class Driven:
         relation = self.relation
         expected = entries_of(self.model, rows)
         assert gathered(relation, rows) == expected
-        sums = Counter()
-        for place, item, weight in gathered(relation, rows, of="gather_raw"):
-            sums[place, item] += weight
-        assert {pair: weight for pair, weight in sums.items() if weight} == {
-            (place, item): weight for place, item, weight in expected
-        }
         sizes = relation.sizes(np.array(rows, dtype=np.int64)).tolist()
         counts = Counter(place for place, _, _ in expected)
         assert all(counts[place] <= size for place, size in enumerate(sizes))
@@ -224,10 +218,6 @@ def test_large_relations_equal_a_matrix():
         assert np.array_equal(found, dense[asked])
         assert len(places) == np.count_nonzero(dense[asked])
         assert (np.diff(places * 90 + items) > 0).all()
-        raw = np.zeros((count, 90))
-        places, items, weights = relation.gather_raw(asked)
-        np.add.at(raw, (places, items), weights)
-        assert np.array_equal(raw, dense[asked])
 
     grow(8000)
     check(20)

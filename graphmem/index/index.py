@@ -411,6 +411,8 @@ class Index(Composite):
             most: so many entities at most.
         """
         waiting = self._unpaired.values
+        if not len(waiting):
+            return 0
         now = waiting[: len(waiting) if most is None else most].astype(np.int64)
         left = waiting[len(now) :].copy()
         senses = self.senses["entity"]

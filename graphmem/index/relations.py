@@ -298,21 +298,6 @@ class Relation:
         pairs, weights = _merged(places << ROW_SHIFT | items, weights, late, changes)
         return pairs >> ROW_SHIFT, pairs & ITEM_MASK, weights
 
-    def gather_raw(self, rows: ArrayLike) -> tuple[Ints, Ints, Floats]:
-        """Like ``gather``, but unsorted and not summed up: for uses that add the weights anyway.
-
-        The same (place, item) may come several times, and with weights that cancel out.
-        """
-        wanted = np.asarray(rows, dtype=np.int64)
-        entries = self._base.gather(wanted)
-        if not self._log.size:
-            return entries
-        late = self._log.gather(wanted)
-        if not len(late[0]):
-            return entries
-        places, items, weights = (np.concatenate(both) for both in zip(entries, late, strict=True))
-        return places, items, weights
-
     def row(self, row: int) -> Ints:
         """One row's items, ascending."""
         return self.gather([row])[1]

@@ -61,7 +61,7 @@ class Source:
 
     Attributes:
         store: the store's identity, which a copy of it shares and a new store at its path does not.
-        settings: fingerprint of all settings that shape the arrays.
+        settings: fingerprint of all settings, and of the stemmer, that shape the arrays.
         version: of the arrays' meaning; counts up when it changes.
     """
 

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from graphmem.errors import StoreCorrupt
 from graphmem.index.composite import Foldable
 from graphmem.index.index import Index
-from graphmem.index.keys import KeyTable
 from graphmem.index.saving import Home, Loaded, Segment, Source
 from graphmem.settings import RecallSettings
+from graphmem.words import STEMS
 
 __all__ = ["fold", "open_from", "save_to", "source_of"]
 
 # Of what the arrays mean: counts up when that changes, and older snapshots are built anew.
-VERSION = 1
+VERSION = 2
 
 # The settings that shape an index; the others are read at each recall.
 _SHAPING = (
@@ -39,7 +39,7 @@ _SHAPING = (
 
 def source_of(store: str, settings: RecallSettings) -> Source:
     """What a snapshot must be made from and by, to be used with a store and settings."""
-    shaping = {name: asdict(settings)[name] for name in _SHAPING}
+    shaping = {name: asdict(settings)[name] for name in _SHAPING} | {"stems": STEMS}
     return Source(store, hashlib.sha256(repr(shaping).encode()).hexdigest()[:32], VERSION)
 
 
@@ -61,9 +61,7 @@ def fold(index: Index) -> None:
 
 def _folding(part: Foldable) -> Callable[[], None]:
     """Merges a part's news, and returns what puts the outcome in place."""
-    if isinstance(part, KeyTable):
-        return partial(part.swap, part.folded())
-    return partial(part.swap, part.folded())
+    return partial(part.swap, part.folded())  # type: ignore[arg-type]
 
 
 def save_to(home: Home, source: Source, index: Index, digest: str, *, whole: bool) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
+from graphmem.courtesy import is_behind_the_scenes
+
 __all__ = ["YieldingLock"]
 
 # Nobody gives way for longer, however many come to read.
@@ -56,9 +58,9 @@ class YieldingLock:
 
     @contextmanager
     def yielding(self) -> Iterator[None]:
-        """As the lock itself, but first come those who wait for it already."""
+        """As the lock itself; a thread behind the scenes lets those go first who wait already."""
         latest = time.monotonic() + PATIENCE_SECONDS
-        while self._waiting and time.monotonic() < latest:
+        while is_behind_the_scenes() and self._waiting and time.monotonic() < latest:
             time.sleep(_PAUSE_SECONDS)
         with self:
             yield

@@ -52,7 +52,7 @@ def links(memory: Index, first_hops: Ints, scores: Floats, about_bonus: float) -
     Args:
         memory: the index.
         first_hops: distinct passages.
-        scores: of each, how good it is so far, from 0.
+        scores: of each, how good it is so far, from 0; what scores 0 is linked to nothing.
         about_bonus: added to the link when one of the two is about an entity that the other names.
     """
     places, entities, _ = memory.named.gather(first_hops)
@@ -74,10 +74,11 @@ def links(memory: Index, first_hops: Ints, scores: Floats, about_bonus: float) -
     is_about[about[0], columns[len(passages) :]] = True
     table += about_bonus * (is_about & (table > 0))
     table[first_hops[:, None] == others] = 0.0
+    table *= scores[:, None]
     order = others.argsort()
     others, table = others[order], table[:, order]
     places, columns = table.nonzero()
-    return Links(first_hops[places], others[columns], scores[places] * table[places, columns])
+    return Links(first_hops[places], others[columns], table[places, columns])
 
 
 def likely(question: Question, seen: Sight, linked: Links, count: int) -> Links:

@@ -24,7 +24,7 @@ class Prior:
         scores: (n,) h as a share of the highest, 0 to 1.
         own: (n,) cosine of the question and a message without its neighbours, as a share of the
             highest, 0 to 1; 0 for documents.
-        facts: (m,) the facts of the passages that were weighed first, ascending.
+        facts: (m,) the facts of the passages, ascending.
         cosines: (m,) of the question and each fact; 0 without vectors.
         best: (m,) the highest h of a passage that states the fact.
         own_top: what the highest own cosine was before it was scaled.

@@ -172,6 +172,7 @@ class Database:
         Raises:
             StoreReadOnly, StoreBusy, StoreFull: nothing was written.
         """
+        give_way()
         if not self._is_writable:
             self._become_writable()
         with translated(self.name), self._turn(), self._engine.connect() as connection:
@@ -477,7 +478,6 @@ def _synchronous(connection: Connection, is_durable: bool) -> Iterator[None]:
 def _prepare(engine: Engine) -> None:
     event.listen(engine, "connect", _on_connect)
     event.listen(engine, "begin", _begin)
-    event.listen(engine, "before_cursor_execute", _give_way)
 
 
 def _on_connect(raw: sqlite3.Connection, record: object) -> None:
@@ -490,7 +490,3 @@ def _on_connect(raw: sqlite3.Connection, record: object) -> None:
 def _begin(connection: Connection) -> None:
     is_writer = connection.get_execution_options().get("is_writer", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writer else "BEGIN")
-
-
-def _give_way(*_: object) -> None:
-    give_way()

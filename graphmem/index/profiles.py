@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphmem.index.lists import Bools, Floats, Ints, each_once
+from graphmem.index.lists import Bools, Floats, Ints, each_once, is_first
 
 __all__ = ["Pairs", "about", "changed", "distinct", "mentions"]
 
@@ -30,13 +30,6 @@ class Pairs:
         return len(self.places)
 
 
-def _is_first(ordered: Ints) -> Bools:
-    """Which values are others than the one before them."""
-    is_first = np.ones(len(ordered), dtype=np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-    return is_first
-
-
 def distinct(places: Ints, items: Ints, values: Floats | None = None) -> Pairs:
     """The distinct pairs; values of a repeated one add up, or are 1 where none are given."""
     width = int(items.max(initial=0)) + 1
@@ -46,7 +39,7 @@ def distinct(places: Ints, items: Ints, values: Floats | None = None) -> Pairs:
         return Pairs(*np.divmod(keys, width), np.ones(len(keys)))
     order = keys.argsort(kind="stable")
     keys = keys[order]
-    firsts = _is_first(keys).nonzero()[0]
+    firsts = is_first(keys).nonzero()[0]
     sums = np.add.reduceat(values[order], firsts) if len(firsts) else np.zeros(0)
     return Pairs(*np.divmod(keys[firsts], width), sums)
 

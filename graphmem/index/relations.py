@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphmem.errors import InvalidInput
 from graphmem.index.columns import Column, resident, runs
-from graphmem.index.lists import Floats, Ints
+from graphmem.index.lists import Floats, Ints, is_first
 
 __all__ = ["FoldedRelation", "Relation"]
 
@@ -337,9 +337,7 @@ def _consolidated(pairs: Ints, weights: Floats) -> tuple[Ints, Floats]:
     # Stable, because that is quick on runs in order, such as those of rows added one by one.
     order = pairs.argsort(kind="stable")
     pairs = pairs[order]
-    is_first = np.ones(len(pairs), dtype=np.bool_)
-    np.not_equal(pairs[1:], pairs[:-1], out=is_first[1:])
-    firsts = is_first.nonzero()[0]
+    firsts = is_first(pairs).nonzero()[0]
     sums = np.add.reduceat(weights[order], firsts) if len(firsts) else weights
     kept = sums != 0
     return pairs[firsts[kept]], sums[kept]

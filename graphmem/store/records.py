@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Column, Connection, Row, Select, and_, func, select
+from sqlalchemy import Column, Connection, Select, and_, func, select
 
 from graphmem.facts import Evidence
 from graphmem.store.bulk import among, given, ours
@@ -149,7 +149,7 @@ _PASSAGES = select(
 _PASSAGES_BY_ID = Lookup(_PASSAGES.where(ours(passage), among(passage.c.id)))
 
 
-def passage_rows(connection: Connection, scope: Scope, ids: Iterable[str]) -> Sequence[Row[Any]]:
+def passage_rows(connection: Connection, scope: Scope, ids: Iterable[str]) -> Sequence[Any]:
     """The rows of ``select_passages`` with one of the ids."""
     return _PASSAGES_BY_ID.rows(connection, scope, ids)
 
@@ -164,7 +164,7 @@ def select_passages(scope: Scope) -> Select[Any]:
     return _PASSAGES.where(mine(passage, scope))
 
 
-def to_passage(row: Row[Any]) -> Passage:
+def to_passage(row: Any) -> Passage:
     """A row of ``select_passages`` as a value, without what stands before it."""
     return Passage(
         id=row.id,

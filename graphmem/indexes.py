@@ -41,6 +41,10 @@ MOST_OPEN = 128
 # the thread, which compares so many names at a time.
 PAIRED_AT_ONCE = 1_000_000
 PAIRED_IN_TURN = 64
+# Rows that are read at a time: a scope that is built anew would not fit into memory twice. Of few,
+# each passage is looked at again for every portion of its facts.
+READ_AT_ONCE = 4096
+ALL_AT_ONCE = 50_000
 # What an update takes in at a time: a recall waits for no more.
 SLICE = 128
 ROWS_OF_PASSAGE = 4  # a fact or a vector costs a quarter of a passage at most
@@ -299,9 +303,12 @@ class Indexes:
             if self._store.seq(scope) == opened.index.seq:
                 opened.learnt, opened.version = writes, version
                 return
-            changes = self._store.changes(scope, after=opened.index.seq or None)
-            for part in _slices(changes):
-                opened.index.update(part)
+            changed = self._store.changed(scope, after=opened.index.seq or None)
+            for portion in changed.portions(ALL_AT_ONCE if changed.is_whole else READ_AT_ONCE):
+                changes = self._store.changes_of(scope, portion)
+                # Nobody reads an index that is built anew.
+                for part in [changes] if changed.is_whole else _slices(changes):
+                    opened.index.update(part)
             opened.learnt, opened.version = writes, version
             opened.changed_at = time.monotonic()
 
@@ -412,9 +419,6 @@ def _wants_save(opened: _Open) -> bool:
 
 def _slices(changes: Changes) -> Iterator[Changes]:
     """Changes in portions: what goes first, then passages, facts and vectors."""
-    if changes.is_whole:
-        yield changes
-        return
     empty = Changes(0)
     parts = [replace(empty, removed=changes.removed)] if changes.removed else []
     parts += [replace(empty, passages=some) for some in _portions(changes.passages, SLICE)]

@@ -279,10 +279,9 @@ class Worker:
             self._wake.notify_all()
 
     def _left(self) -> int:
-        left = self._store.pending_count(work="embed")
-        if self._extractor is not None:
-            left += self._store.pending_count(work="extract")
-        return left
+        # In one look: between two, what was read may have become what is to be embedded.
+        work = "embed" if self._extractor is None else None
+        return self._store.pending_count(work=work)
 
     def _only_waits(self) -> bool:
         """Whether all that is left has failed and is not due yet; nobody works on any of it."""

@@ -97,8 +97,8 @@ def loads(path: Path) -> bool:
     indexes = Indexes(store, RecallSettings(), Faults())
     try:
         asked = []
-        real = store.changes
-        store.changes = lambda scope, *, after: asked.append(after) or real(scope, after=after)  # type: ignore[method-assign]
+        real = store.changed
+        store.changed = lambda scope, *, after: asked.append(after) or real(scope, after=after)  # type: ignore[method-assign]
         indexes.current(OWNER)
         return None not in asked
     finally:

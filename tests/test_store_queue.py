@@ -323,3 +323,28 @@ def test_a_follower_of_the_log_starts_over_when_all_is_forgotten(store):
     delta = store.changes(ANA, after=store.forget_seq(ANA))
     assert ([one.text for one in delta.passages], delta.is_whole) == (["New."], False)
     assert store.changes(ANA, after=10**6).is_whole
+
+
+def test_what_changed_is_read_in_portions_as_at_once(store):
+    put(store, said("Bob is in Oslo.", 1), said("Ana is in Rome.", 2), said("Eva sleeps.", 3))
+    names = {"Bob": "Oslo", "Ana": "Rome"}
+    drain(
+        store,
+        ScriptedExtractor(lambda p: [(n, "is in", c) for n, c in names.items() if n in p.text]),
+    )
+    store.forget(ANA, passages=[store.passages(ANA)[0].id], now=NOW)
+    for after in (None, 1):
+        changed = store.changed(ANA, after=after)
+        whole = store.changes(ANA, after=after)
+        parts = [store.changes_of(ANA, one) for one in changed.portions(2)]
+        assert len(parts) > 2
+        assert [one.is_whole for one in parts] == [whole.is_whole] + [False] * (len(parts) - 1)
+        assert [one.seq for one in parts] == [0] * (len(parts) - 1) + [whole.seq]
+        assert [row for one in parts for row in one.passages] == list(whole.passages)
+        assert [row for one in parts for row in one.facts] == list(whole.facts)
+        assert frozenset().union(*(one.removed for one in parts)) == whole.removed
+        for kind, vectors in whole.vectors.items():
+            some = [one.vectors[kind] for one in parts if kind in one.vectors]
+            assert sorted(id_ for one in some for id_ in one.ids) == sorted(vectors.ids)
+    nothing = list(store.changed(ANA, after=store.seq(ANA)).portions(2))
+    assert [(one.seq, dict(one.ids)) for one in nothing] == [(store.seq(ANA), {})]

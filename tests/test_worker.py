@@ -251,3 +251,13 @@ def test_a_drain_waits_for_what_another_memory_works_on(tmp_path: Path) -> None:
             threading.Timer(0.5, may_end.set).start()
             assert other.drain(20) == 0
             assert len(other.facts()) == 1
+
+
+def test_a_drain_ends_only_when_nothing_is_left() -> None:
+    # What is read becomes what is to be embedded: a look at one, then at the other, sees neither.
+    reader = ScriptedExtractor(lambda passage: [Triple("Bob", "is in", "Oslo")])
+    for number in range(60):
+        with open_memory("sqlite://", extractor=reader) as memory:
+            memory.remember([f"Bob is in Oslo, {number} times {n}." for n in range(8)], session="s")
+            assert memory.drain(60) == 0
+            assert memory.stats().unembedded == 0

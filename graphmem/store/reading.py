@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, select
@@ -50,6 +51,8 @@ from graphmem.types import (
 )
 
 __all__ = [
+    "Changed",
+    "changed",
     "changes",
     "entities",
     "entities_by_id",
@@ -77,39 +80,77 @@ def sequence(connection: Connection, scope: Scope) -> tuple[int, int]:
     return (row.seq, row.forget_seq) if row else (0, 0)
 
 
-def changes(connection: Connection, scope: Scope, after: int | None) -> Changes:
-    """What changed after a log number, or everything."""
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Which rows of a scope changed, to be read in portions: all at once may be too many.
+
+    Attributes:
+        seq: the scope's log sequence number when this was asked.
+        ids: of passages, facts and entities that are new, changed or gone.
+        is_whole: these are all rows of the scope; whatever was known before is void.
+    """
+
+    seq: int
+    ids: Mapping[VectorKind, Sequence[str]]
+    is_whole: bool = False
+
+    def portions(self, size: int) -> Iterator[Changed]:
+        """At most so many ids at a time, in order; ``seq`` comes with the last, 0 with others."""
+        parts: list[Mapping[VectorKind, Sequence[str]]] = [
+            {kind: ids[start : start + size]}
+            for kind, ids in self.ids.items()
+            for start in range(0, len(ids), size)
+        ] or [{}]
+        for number, part in enumerate(parts, 1):
+            seq = self.seq if number == len(parts) else 0
+            yield Changed(seq, part, is_whole=self.is_whole and number == 1)
+
+
+def changed(connection: Connection, scope: Scope, after: int | None) -> Changed:
+    """Which rows changed after a log number, or all."""
     seq, _ = sequence(connection, scope)
     if after is None or after > seq:
-        return _everything(connection, scope, seq)
-    if after == seq:
-        return Changes(seq)
+        return Changed(seq, _all_ids(connection, scope), is_whole=True)
     ids: dict[str, set[str]] = {}
-    for kind, id_ in connection.execute(_LOGGED, {**given(scope), "after": after}).all():
-        ids.setdefault(kind, set()).add(id_)
+    if after < seq:
+        for kind, id_ in connection.execute(_LOGGED, {**given(scope), "after": after}).all():
+            ids.setdefault(kind, set()).add(id_)
     if "scope" in ids:
-        return _everything(connection, scope, seq)
-    touched: dict[VectorKind, list[str]] = {kind: sorted(ids.get(kind, ())) for kind in KINDS}
-    passages_now = _passages_by_id(connection, scope, touched["passage"])
-    facts_now = facts_by_id(connection, scope, touched["fact"])
-    entities_now = entities_by_id(connection, scope, touched["entity"])
+        return Changed(seq, _all_ids(connection, scope), is_whole=True)
+    return Changed(seq, {kind: sorted(ids[kind]) for kind in KINDS if kind in ids})
+
+
+def _all_ids(connection: Connection, scope: Scope) -> dict[VectorKind, list[str]]:
+    said = _ordered(select(passage.c.id).where(mine(passage, scope)))
+    return {
+        "passage": list(connection.execute(said).scalars()),
+        "fact": list(
+            connection.execute(
+                select(fact.c.id).where(mine(fact, scope)).order_by(fact.c.id)
+            ).scalars()
+        ),
+        "entity": list(
+            connection.execute(
+                select(entity.c.id).where(mine(entity, scope)).order_by(entity.c.id)
+            ).scalars()
+        ),
+    }
+
+
+def changes(connection: Connection, scope: Scope, of: Changed) -> Changes:
+    """The rows as they are now."""
+    asked = {kind: of.ids.get(kind, ()) for kind in KINDS}
+    passages_now = _passages_by_id(connection, scope, asked["passage"])
+    facts_now = facts_by_id(connection, scope, asked["fact"])
+    entities_now = entities_by_id(connection, scope, asked["entity"])
     now = passages_now.keys() | facts_now.keys() | entities_now.keys()
     return Changes(
-        seq,
+        of.seq,
         passages=tuple(passages_now.values()),
-        facts=tuple(facts_now[id_] for id_ in touched["fact"] if id_ in facts_now),
-        vectors=vectors.load(connection, scope, touched),
-        removed=frozenset(id_ for some in touched.values() for id_ in some) - now,
-    )
-
-
-def _everything(connection: Connection, scope: Scope, seq: int) -> Changes:
-    return Changes(
-        seq,
-        passages=tuple(passages(connection, scope)),
-        facts=tuple(facts(connection, scope)),
-        vectors=vectors.load(connection, scope, None),
-        is_whole=True,
+        facts=tuple(facts_now[id_] for id_ in asked["fact"] if id_ in facts_now),
+        vectors=vectors.load(connection, scope, asked),
+        removed=frozenset(id_ for some in asked.values() for id_ in some) - now,
+        is_whole=of.is_whole,
     )
 
 

@@ -24,6 +24,7 @@ from graphmem.store import (
 )
 from graphmem.store.location import Location
 from graphmem.store.queue import Claim, Work
+from graphmem.store.reading import Changed
 from graphmem.store.records import (
     LogEntry,
     StoredMessage,
@@ -276,9 +277,22 @@ class Store:
             return reading.log_digest(connection, scope, seq)
 
     def changes(self, scope: Scope, *, after: int | None) -> Changes:
-        """What an index that knows the scope up to a log number must learn; ``None``: all."""
+        """What an index that knows the scope up to a log number must learn; ``None``: all.
+
+        Where that may be much, read it in portions: see ``changed``.
+        """
         with self._reading() as connection:
-            return reading.changes(connection, scope, after)
+            return reading.changes(connection, scope, reading.changed(connection, scope, after))
+
+    def changed(self, scope: Scope, *, after: int | None) -> Changed:
+        """Which rows an index that knows the scope up to a log number must learn; ``None``: all."""
+        with self._reading() as connection:
+            return reading.changed(connection, scope, after)
+
+    def changes_of(self, scope: Scope, changed: Changed) -> Changes:
+        """The rows that changed, or a portion of them, as they are now."""
+        with self._reading() as connection:
+            return reading.changes(connection, scope, changed)
 
     def passages(
         self, scope: Scope, *, session: str | None = None, ids: Iterable[str] | None = None

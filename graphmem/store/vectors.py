@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from graphmem.errors import EmbedderMismatch, EmbeddingError
 from graphmem.identity import clean_text
 from graphmem.store import queue
 from graphmem.store.bulk import among, delete_row, given, ours, put_row
-from graphmem.store.schema import KINDS, meta, vector
+from graphmem.store.schema import meta, vector
 from graphmem.store.transaction import Transaction
 from graphmem.types import Scope, VectorKind, Vectors
 
@@ -26,7 +26,6 @@ _DELETE = delete_row(vector)
 _SOME = select(vector.c.id, vector.c.data).where(
     ours(vector), vector.c.kind == bindparam("kind"), among(vector.c.id)
 )
-_ALL = select(vector.c.kind, vector.c.id, vector.c.data).where(ours(vector))
 
 
 def check_model(connection: Connection, name: str, dims: int | None) -> None:
@@ -98,19 +97,17 @@ def drop(tx: Transaction, keys: Iterable[tuple[str, str]]) -> None:
 
 
 def load(
-    connection: Connection, scope: Scope, ids: dict[VectorKind, list[str]] | None
+    connection: Connection, scope: Scope, ids: Mapping[VectorKind, Sequence[str]]
 ) -> dict[VectorKind, Vectors]:
-    """The vectors of some ids that have one, or all of a scope's, by kind and in order of id."""
-    found: dict[VectorKind, list[tuple[str, bytes]]] = {kind: [] for kind in KINDS}
-    if ids is None:
-        for kind, id_, data in connection.execute(_ALL, given(scope)).all():
-            found[kind].append((id_, data))
-    else:
-        for kind, some in ids.items():
-            if some:
-                here = {**given(scope, some), "kind": kind}
-                found[kind] = [(id_, data) for id_, data in connection.execute(_SOME, here).all()]
-    return {kind: _stack(sorted(rows)) for kind, rows in found.items() if rows}
+    """The vectors of some ids that have one, by kind and in order of id."""
+    found: dict[VectorKind, Vectors] = {}
+    for kind, some in ids.items():
+        if some:
+            here = {**given(scope, some), "kind": kind}
+            rows = connection.execute(_SOME, here).all()
+            if rows:
+                found[kind] = _stack(sorted((id_, data) for id_, data in rows))
+    return found
 
 
 def _stack(rows: Sequence[tuple[str, bytes]]) -> Vectors:

@@ -228,3 +228,47 @@ def test_nothing_is_linked_to_nothing():
     assert isinstance(linked, Links)
     assert len(linked.hops) == 0
     assert found.tolist() == [0.0] * SIZE
+
+
+def test_first_hops_that_score_nothing_are_linked_to_nothing():
+    hops = [PLACE["film"], PLACE["kos"], PLACE["road"]]
+    scores = np.ones(SIZE)
+    every = linked_to(hops, scores, 0.5)
+    assert set(every.hops.tolist()) == set(hops)
+    scores[PLACE["kos"]] = 0.0
+    some = linked_to(hops, scores, 0.5)
+    kept = every.hops != PLACE["kos"]
+    assert some.hops.tolist() == every.hops[kept].tolist()
+    assert some.passages.tolist() == every.passages[kept].tolist()
+    assert some.weights.tolist() == every.weights[kept].tolist()
+    assert PLACE["kos"] in some.passages, "others lead to it"
+    assert len(linked_to(hops, np.zeros(SIZE), 0.5).hops) == 0
+
+
+def test_hops_that_score_nothing_do_not_flood_the_likely_pairs():
+    """All their pairs would tie at 0, and a tie stays."""
+    asked = ask(MEMORY, QUESTIONS[0], EMBEDDER.embed_query(QUESTIONS[0]))
+    seen = look(MEMORY, asked, np.arange(SIZE), SETTINGS)
+    scores = np.zeros(SIZE)
+    scores[PLACE["film"]] = 1.0
+    linked = linked_to(list(range(SIZE)), scores, 0.5)
+    assert set(linked.hops.tolist()) == {PLACE["film"]}
+    for count in range(1, len(linked.hops) + 1):
+        kept = likely(asked, seen, linked, count)
+        assert count <= len(kept.hops) <= len(linked.hops)
+        assert set(kept.hops.tolist()) == {PLACE["film"]}
+
+
+@given(st.sampled_from(QUESTIONS), SCORES, HOPS, st.integers(0, 40))
+def test_of_fewer_pairs_than_are_wanted_all_stay_as_they_are(question, scores, hops, count):
+    asked = ask(MEMORY, question, EMBEDDER.embed_query(question))
+    seen = look(MEMORY, asked, np.arange(SIZE), SETTINGS)
+    linked = linked_to(hops, scores, 0.5)
+    kept = likely(asked, seen, linked, count)
+    if len(linked.hops) <= count:
+        assert kept is linked
+    else:
+        assert count <= len(kept.hops) <= len(linked.hops)
+    pairs = list(zip(linked.hops, linked.passages, linked.weights, strict=True))
+    stays = list(zip(kept.hops, kept.passages, kept.weights, strict=True))
+    assert stays == [one for one in pairs if one in stays], "in the same order"

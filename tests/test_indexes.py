@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from graphmem import indexes as indexes_module
 from graphmem.faults import Faults
 from graphmem.identity import key64
-from graphmem.indexes import Indexes
+from graphmem.indexes import LATEST_SECONDS, PAUSE_SECONDS, Indexes, _News
 from graphmem.memory import GraphMemory
 from graphmem.settings import RecallSettings
 from graphmem.store import Store
@@ -242,3 +243,128 @@ def test_a_store_in_memory_saves_nothing(tmp_path, monkeypatch):
         told(memory, range(60))
         assert answers(memory)
     assert list(tmp_path.iterdir()) == []
+
+
+# --- news that the thread is about to learn -----------------------------------------------------
+
+
+class Clock:
+    """A monotonic clock that stands still until somebody moves it."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(indexes_module, "time", clock)
+    return clock
+
+
+def test_without_news_nobody_waits(clock):
+    news = _News()
+    assert news.wait() == 0
+    assert not news.is_awaited
+
+
+def test_news_are_learnt_when_they_have_paused(clock):
+    news = _News()
+    news.come()
+    assert news.wait() == pytest.approx(PAUSE_SECONDS)
+    clock.now += PAUSE_SECONDS / 2
+    assert news.wait() == pytest.approx(PAUSE_SECONDS / 2)
+    news.come()
+    assert news.wait() == pytest.approx(PAUSE_SECONDS), "counted from the last"
+    clock.now += PAUSE_SECONDS + 0.001
+    assert news.wait() == 0
+    assert news.is_awaited, "it is time, but nobody has learnt it yet"
+
+
+def test_news_without_a_pause_are_learnt_all_the_same(clock):
+    news, first, step = _News(), clock.now, PAUSE_SECONDS / 3
+    waits = []
+    while clock.now < first + LATEST_SECONDS + step:
+        news.come()
+        waits.append(news.wait())
+        assert clock.now + news.wait() <= max(clock.now, first + LATEST_SECONDS + 1e-9)
+        clock.now += step
+    assert waits[0] == pytest.approx(PAUSE_SECONDS)
+    assert waits[-1] == 0
+
+
+def test_news_that_nobody_learns_are_awaited_no_longer(clock):
+    news = _News()
+    news.come()
+    clock.now += LATEST_SECONDS
+    assert news.is_awaited
+    clock.now += PAUSE_SECONDS
+    assert not news.is_awaited
+    assert news.wait() == 0
+
+
+@pytest.fixture
+def slow_news(monkeypatch):
+    """News are awaited for as long as a test takes."""
+    monkeypatch.setattr(indexes_module, "PAUSE_SECONDS", 3600.0)
+    monkeypatch.setattr(indexes_module, "LATEST_SECONDS", 3600.0)
+
+
+def with_news(memory: GraphMemory) -> None:
+    """Something new of another scope is awaited."""
+    memory.recall("tea", scope="bob")
+    for number in range(20):
+        memory.remember(f"Bob likes tea {number}.", scope="bob")
+        if memory._indexes._news.is_awaited:  # else the thread was just looking
+            return
+    raise AssertionError("no news are awaited")
+
+
+def recalled(memory: GraphMemory) -> list[str]:
+    """All that an index knows; what has no vector yet comes late."""
+    return [one.passage.text for one in memory.recall("Who lives in Quito?", top_k=100)]
+
+
+def test_what_a_memory_is_told_of_a_scope_that_is_closed_is_recalled_at_once(path, slow_news):
+    """Though its snapshot does not know it, and the thread is about to learn other news."""
+    with opened(path) as memory:
+        with_news(memory)
+        assert OWNER not in memory._indexes._open
+        memory.remember("Zacharias lives in Quito by the pier.")
+        assert memory._indexes._news.is_awaited
+        texts = recalled(memory)
+        assert "Zacharias lives in Quito by the pier." in texts
+        assert len(texts) == 61, "and what the snapshot knows"
+
+
+def test_what_a_memory_is_told_of_an_open_scope_is_recalled_at_once(path, slow_news):
+    with opened(path) as memory:
+        memory.recall("anything")
+        with_news(memory)
+        memory.remember("Zacharias lives in Quito by the pier.")
+        assert "Zacharias lives in Quito by the pier." in recalled(memory)
+
+
+def test_others_move_up_where_another_memory_has_forgotten_the_best(path, slow_news):
+    question = "Where does Maja4 live? Lisbon4"
+
+    def best(memory: GraphMemory) -> list[str]:
+        return [one.passage.id for one in memory.recall(question, top_k=5)]
+
+    with opened(path) as memory, opened(path) as other:
+        memory.recall("anything")
+        with_news(memory)
+        gone = best(memory)
+        assert len(set(gone)) == 5
+        assert best(memory) == gone, "without a forget they come again"
+        for one in gone:
+            other.forget(passage=one)
+        index = memory._indexes.current(OWNER)
+        assert (index.passages.ids.find(gone) >= 0).all(), "the index does not know of it yet"
+        left = best(memory)
+        assert len(set(left)) == 5
+        assert not set(left) & set(gone)
+        assert left == best(other)

@@ -15,10 +15,13 @@ from itertools import pairwise
 
 import pytest
 
-from graphmem.store import Store, sqlite
+from graphmem import courtesy
+from graphmem.courtesy import behind_the_scenes, served_first
+from graphmem.store import Store, arrival, sqlite
+from graphmem.store.transaction import transaction
 from graphmem.testing import ScriptedExtractor
 from graphmem.types import Scope
-from store_parts import ANA, drain, neighbourly, put, rows, said, shown
+from store_parts import ANA, NOW, drain, neighbourly, put, rows, said, shown
 
 
 @pytest.fixture(params=["file", "memory"])
@@ -233,3 +236,83 @@ def test_the_log_stays_short_under_writers_and_readers_without_a_pause(tmp_path,
         cuts = sum(later < earlier for earlier, later in pairwise(lengths))
         assert cuts >= 3, "left alone it only grows"
         assert len(store.messages(ANA)) == 120
+
+
+class Watched(threading.Condition):
+    """Says when somebody waits."""
+
+    def __init__(self):
+        super().__init__()
+        self.is_waited = threading.Event()
+
+    def wait_for(self, predicate, timeout=None):
+        self.is_waited.set()
+        return super().wait_for(predicate, timeout)
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """Who gives way does so at every chance, and for as long as a test takes."""
+    monkeypatch.setattr(courtesy, "_MOST_SECONDS", 3600.0)
+    monkeypatch.setattr(courtesy, "_PATIENCE", 1e12)
+    monkeypatch.setattr(courtesy, "_LEAST_WORK", 0.0)
+    monkeypatch.setattr(courtesy, "_nobody", Watched())
+    return courtesy._nobody
+
+
+def begun(work, *, is_behind=False):
+    """Starts work in a thread; returns the thread, and what is set when the work is done."""
+    done = threading.Event()
+
+    def run():
+        if is_behind:
+            behind_the_scenes()
+        sum(range(100_000))
+        work()
+        done.set()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread, done
+
+
+def texts_of(store):
+    return {one.text for one in store.passages(ANA)}
+
+
+def test_who_gives_way_before_it_writes_keeps_no_writer_waiting(store, patient):
+    with served_first():
+        thread, is_put = begun(lambda: put(store, said("behind")), is_behind=True)
+        assert patient.is_waited.wait(30), "it gives way"
+        _, is_done = begun(lambda: put(store, said("in front")))
+        assert is_done.wait(30)
+        assert not is_put.is_set(), "it still gives way"
+        _, is_read = begun(lambda: texts_of(store))
+        assert is_read.wait(30)
+    thread.join(30)
+    assert is_put.is_set()
+    assert texts_of(store) == {"behind", "in front"}
+
+
+def test_who_writes_already_gives_way_to_nobody(store, patient):
+    """A recall that begins meanwhile may wait for this very transaction."""
+    is_inside, go_on = threading.Event(), threading.Event()
+
+    def write():
+        built = arrival.cut([said(f"behind {n} " * 20, n) for n in range(40)], "s")
+        with transaction(store._database, ANA, now=NOW) as tx:
+            is_inside.set()
+            assert go_on.wait(30)
+            sum(range(100_000))
+            arrival.put(tx, built)
+
+    thread, is_put = begun(write, is_behind=True)
+    assert is_inside.wait(30)
+    with served_first():
+        _, is_done = begun(lambda: put(store, said("in front")))
+        go_on.set()
+        assert is_done.wait(30)
+        assert is_put.wait(30)
+        assert not patient.is_waited.is_set()
+    thread.join(30)
+    assert len(texts_of(store)) == 41

@@ -35,8 +35,11 @@ from graphmem.store import (
     reading,
     records,
     sqlite,
+    transaction,
     vectors,
 )
+from graphmem.store.bulk import Bulk
+from graphmem.store.lookup import Lookup
 from graphmem.testing import ScriptedExtractor
 from graphmem.types import Scope
 from store_parts import ANA, NOW, drain, farsighted, neighbourly, put, rows, said
@@ -327,42 +330,87 @@ def test_the_planner_is_told_of_every_index(tmp_path):
                 assert {(table, index, width), (table, table, width)} & known, index
 
 
-def test_what_is_asked_for_by_id_is_found_by_an_index(tmp_path):
-    """No statement that is made once reads a scope from end to end, but those that load it."""
-    filled(tmp_path / "m.db", 1)
-    whole = {"_ALL", "_PASSAGES", "_IN_THREAD"}
+# Where statements that are made once stand.
+MODULES = (
+    arrival,
+    belief,
+    forgetting,
+    naming,
+    order,
+    queue,
+    reading,
+    records,
+    transaction,
+    vectors,
+)
+# These load a scope, or a part of it that has no ids.
+WHOLE = {"_ALL", "_PASSAGES", "_IN_THREAD"}
+
+
+def made_once() -> dict[str, str]:
+    """By module and name the text of every SELECT that is made once, and of those in lookups."""
     written = {"render_postcompile": True}
     values = {"user": "", "agent": "", "ids": "[]", "thread": "", "kind": "", "work": ""}
     values |= {"place": 0, "ordinal": 0, "part": 0, "owner": "", "lease_until": NOW}
     values |= {"works": ["embed"], "now": NOW, "most": 1}
-    seen = set()
+    found = {}
+    for module in MODULES:
+        for name, one in sorted(vars(module).items()):
+            statement = one._statement if isinstance(one, Lookup) else one
+            if isinstance(statement, Select) and name not in WHOLE:
+                words = statement.params(values).compile(dialect=dialect(), compile_kwargs=written)
+                found[f"{module.__name__.rpartition('.')[2]}.{name}"] = str(words)
+    return found
+
+
+def changes_made_once() -> dict[str, str]:
+    """By module and name the text of every UPDATE and DELETE that is run for many rows."""
+    return {
+        f"{module.__name__.rpartition('.')[2]}.{name}": words
+        for module in MODULES
+        for name, one in sorted(vars(module).items())
+        if isinstance(one, Bulk) and not (words := one._for(dialect()).text).startswith("INSERT")
+    }
+
+
+def steps(connection, words: str) -> list[str]:
+    """How SQLite would go about a statement, but for the list of ids that it is given."""
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {words}", (None,) * words.count("?"))
+    return [step for *_, step in plan if "VIRTUAL TABLE" not in step]
+
+
+def is_read_whole(step: str) -> bool:
+    """Whether a step reads a table, or all of a scope's rows in one that has many of them."""
+    of_scope = step.endswith("(user=? AND agent=?)")
+    # A scope has one row there, and few that have failed.
+    few = ("SEARCH scope ", "SEARCH pending USING INDEX pending_failed ")
+    return step.startswith("SCAN") or (of_scope and not step.startswith(few))
+
+
+def test_what_is_asked_for_by_id_is_found_by_an_index(tmp_path):
+    """No statement that is made once reads a scope from end to end, but those that load it."""
+    filled(tmp_path / "m.db", 1)
+    asked = made_once()
+    assert len(asked) > 10
+    assert asked.keys() >= {"records._FACTS", "records._PASSAGES_BY_ID", "reading._ENTITIES"}
+    assert asked.keys() >= {"transaction._LOGGED", "transaction._SEQ"}
     with closing(raw(tmp_path / "m.db")) as connection:
-        for module in (
-            arrival,
-            belief,
-            forgetting,
-            naming,
-            order,
-            queue,
-            reading,
-            records,
-            vectors,
-        ):
-            for name, statement in sorted(vars(module).items()):
-                if not isinstance(statement, Select) or name in whole:
-                    continue
-                words = str(
-                    statement.params(values).compile(dialect=dialect(), compile_kwargs=written)
-                )
-                plan = connection.execute(f"EXPLAIN QUERY PLAN {words}", (None,) * words.count("?"))
-                steps = [step for *_, step in plan if "VIRTUAL TABLE" not in step]
-                assert not [one for one in steps if one.endswith("(user=? AND agent=?)")], words
-                assert not [one for one in steps if one.startswith("SCAN")], words
-                seen.add(name)
+        for words in asked.values():
+            assert not [one for one in steps(connection, words) if is_read_whole(one)], words
         loading = str(vectors._ALL.compile(dialect=dialect()))
-        (step,) = connection.execute(f"EXPLAIN QUERY PLAN {loading}", (None, None)).fetchall()
-        assert step[-1].endswith("(user=? AND agent=?)")
-    assert len(seen) > 10
+        assert [is_read_whole(one) for one in steps(connection, loading)] == [True]
+
+
+def test_what_is_changed_by_id_is_found_by_an_index(tmp_path):
+    filled(tmp_path / "m.db", 1)
+    made = changes_made_once()
+    assert len(made) > 10
+    assert made.keys() >= {"transaction._COUNT", "transaction._COUNT_FORGET", "transaction._BLANK"}
+    with closing(raw(tmp_path / "m.db")) as connection:
+        for words in made.values():
+            taken = steps(connection, words)
+            assert taken, words
+            assert not [one for one in taken if is_read_whole(one)], words
 
 
 def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
@@ -593,6 +641,56 @@ def test_who_wants_to_write_breaks_a_rewrite_off(tmp_path, monkeypatch):
     _wait_until_gone(b"Zanzibar0 ", tmp_path)
     assert b"Zanzibar1 " in _bytes(tmp_path)
     store.close()
+
+
+def test_writers_do_not_wait_again_for_a_reader_until_the_log_has_doubled(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite, "CHECKPOINT_BYTES", 1 << 40)  # nothing is copied by itself
+    monkeypatch.setattr(sqlite, "LONG_LOG_BYTES", 512 << 10)
+    monkeypatch.setattr(sqlite, "READERS_SECONDS", 0.02)
+    path = tmp_path / "m.db"
+    with closing(Store.open(path)) as store, closing(raw(path)) as reader:
+        database = store._database
+        checkpoint, tried = database.checkpoint, []
+
+        def noted(mode):
+            is_done = checkpoint(mode)
+            if mode == "TRUNCATE":  # for which writers wait
+                tried.append(is_done)
+            return is_done
+
+        monkeypatch.setattr(database, "checkpoint", noted)
+        copy, numbers = database._checkpointer._copy, iter(range(10**6))
+
+        def grow(size):
+            while database.log_bytes < size:
+                put(store, said("words " * 3000 + str(next(numbers))))
+
+        put(store, said("Before."))
+        copy()
+        assert tried == [], "the log is short"
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM message").fetchall()
+        grow(sqlite.LONG_LOG_BYTES)
+        length = database.log_bytes
+        copy()
+        assert tried == [False]
+        for _ in range(3):
+            put(store, said(f"Between {next(numbers)}."))
+            copy()
+        assert tried == [False], "not again so soon"
+        assert length < database.log_bytes < 2 * length
+        grow(2 * length)
+        copy()
+        assert tried == [False, False], "the reader is there still"
+        grow(2 * database.log_bytes)
+        reader.execute("COMMIT")
+        copy()
+        assert tried == [False, False, True]
+        assert database.log_bytes == 0
+        grow(sqlite.LONG_LOG_BYTES)
+        copy()
+        assert tried == [False, False, True, True], "as before the reader came"
+        assert database.log_bytes == 0
 
 
 def _bytes(folder: Path) -> bytes:

@@ -34,7 +34,8 @@ def open_memory(folder: Path) -> GraphMemory:
 def build(world: World, folder: Path, progress: Progress) -> float:
     """Store a world in an empty folder; returns the seconds.
 
-    A first recall is part of it, so that what a memory keeps for the next opening is there.
+    A first recall, and comparing the names, are part of it, so that what a memory keeps for the next
+    opening is there.
 
     Raises:
         ExtractionError: something could not be read or embedded.
@@ -46,6 +47,7 @@ def build(world: World, folder: Path, progress: Progress) -> float:
         if memory.drain(progress=progress):
             raise ExtractionError(f"the world was not read to its end: {memory.stats().last_error}")
         memory.recall(world.questions(1)[0])
+        memory.drain()
     return time.perf_counter() - start
 
 

@@ -34,8 +34,8 @@ def open_memory(folder: Path) -> GraphMemory:
 def build(world: World, folder: Path, progress: Progress) -> float:
     """Store a world in an empty folder; returns the seconds.
 
-    A first recall, and comparing the names, are part of it, so that what a memory keeps for the next
-    opening is there.
+    A first recall and the comparing of names are part of it, so that what a memory keeps for the
+    next opening is there.
 
     Raises:
         ExtractionError: something could not be read or embedded.

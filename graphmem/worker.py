@@ -280,7 +280,7 @@ class Worker:
 
     def _left(self) -> int:
         # In one look: between two, what was read may have become what is to be embedded.
-        work = "embed" if self._extractor is None else None
+        work: Work | None = "embed" if self._extractor is None else None
         return self._store.pending_count(work=work)
 
     def _only_waits(self) -> bool:

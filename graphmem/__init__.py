@@ -22,6 +22,7 @@ from graphmem.types import (
     Recall,
     Receipt,
     Scope,
+    Source,
     Triple,
 )
 
@@ -45,6 +46,7 @@ __all__ = [
     "RecallSettings",
     "Receipt",
     "Scope",
+    "Source",
     "Triple",
 ]
 __version__ = "0.1.0"

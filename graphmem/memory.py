@@ -41,6 +41,7 @@ from graphmem.types import (
     Receipt,
     Role,
     Scope,
+    Source,
     Stats,
     Status,
     Usage,
@@ -383,6 +384,28 @@ class GraphMemory:
         if status is not None and status not in get_args(Status):
             raise InvalidInput(f"unknown status {status!r}: use {', '.join(get_args(Status))}")
         return self._store.facts(owner, subject=subject, status=status, passage=passage)
+
+    def sources(self, fact: str | Fact, *, scope: Scope | str | None = None) -> list[Source]:
+        """Where a fact comes from: who said it, when, in which words, and what read it there.
+
+        Args:
+            fact: a fact of ``recall`` or ``facts``, live or not, or its ``id``.
+            scope: whose memory; the memory's own where omitted.
+
+        Returns:
+            One source for each passage that it was read from (and for each of several claimants
+            that one passage names), at least one. They stand in the order said, then by passage
+            id; those of unknown time keep their place in their conversation, or come first.
+
+        Raises:
+            InvalidInput: neither a ``Fact`` nor a string.
+            NotFound: there is no such fact in this scope, whoever else has it.
+        """
+        owner = self._scope(scope)
+        if not isinstance(fact, (str, Fact)):
+            raise InvalidInput(f"fact must be a Fact or its id, not {type(fact).__name__}")
+        fact_id = fact.id if isinstance(fact, Fact) else clean_text(fact)
+        return self._store.sources(owner, fact_id)
 
     def entities(self, scope: Scope | str | None = None) -> list[Entity]:
         """Entities of a scope, by name."""

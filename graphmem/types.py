@@ -37,6 +37,7 @@ __all__ = [
     "Route",
     "Scope",
     "Seed",
+    "Source",
     "Stats",
     "Status",
     "Triple",
@@ -204,7 +205,8 @@ class Fact:
         retired_at: when the store ceased to; ``None`` while it is live.
         status: only ``asserted`` and ``verified`` facts seed recalls and reach the context.
         replaced_by: the fact that superseded it.
-        passages: ids of the passages that state it, sorted: its provenance, never empty.
+        passages: ids of the passages that state it, sorted, never empty; ``GraphMemory.sources``
+            tells who said them, and when.
     """
 
     id: str
@@ -232,6 +234,42 @@ class Fact:
     def is_live(self) -> bool:
         """Whether it may seed a recall: believed now, and neither withheld nor superseded."""
         return self.retired_at is None and self.status in ("asserted", "verified")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A passage that a fact was read from: who said it, when, and in which words.
+
+    Attributes:
+        passage_id: the passage.
+        message_id: the message that it is, or is a part of.
+        session: the conversation; ``""`` where none was named.
+        role: role of the message.
+        speaker: who said the message; ``""`` for a document.
+        claimed_by: whom the triple names as the one who claims it, where that is somebody else
+            than the speaker; ``None`` otherwise.
+        said_at: every known time at which the message was said, earliest first, timezone-aware;
+            ``()`` is unknown. The earliest has the zone with which it was given, and the store
+            keeps one zone for a message: the others are shown in it as well.
+        recorded_at: when the fact was first read from this passage, in UTC.
+        extractor: what read it, with its version.
+        grounded: whether the passage, with those just before it, names both ends of the fact.
+            False where one end was known only by name from elsewhere, and where an extractor may
+            have made it up: then the passage is not among ``Fact.passages``, unless none holds it.
+        quote: the passage's words, without the title.
+    """
+
+    passage_id: str
+    message_id: str
+    session: str
+    role: Role
+    speaker: str
+    claimed_by: str | None
+    said_at: tuple[datetime, ...]
+    recorded_at: datetime
+    extractor: str
+    grounded: bool
+    quote: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,7 @@ PUBLIC = [
     "RecallSettings",
     "Receipt",
     "Scope",
+    "Source",
     "Triple",
 ]
 

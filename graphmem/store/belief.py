@@ -12,14 +12,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import and_, select
+from sqlalchemy import select
 
 from graphmem import facts
 from graphmem.facts import Evidence
 from graphmem.store import queue, vectors
 from graphmem.store.bulk import among, delete_row, given, ours, put_row
 from graphmem.store.naming import Uses
-from graphmem.store.records import OF_MESSAGE, fact_ids, facts_by_id, stated
+from graphmem.store.records import OF_MESSAGE, OF_PASSAGE, fact_ids, facts_by_id, stated
 from graphmem.store.schema import evidence, fact, message, microseconds, passage
 from graphmem.store.transaction import Transaction
 from graphmem.types import Fact
@@ -31,14 +31,9 @@ __all__ = [
     "facts_of",
 ]
 
-_OF_PASSAGE = and_(
-    passage.c.user == evidence.c.user,
-    passage.c.agent == evidence.c.agent,
-    passage.c.id == evidence.c.passage_id,
-)
 _EVIDENCE = (
     select(evidence, message.c.role)
-    .select_from(evidence.join(passage.join(message, OF_MESSAGE), _OF_PASSAGE))
+    .select_from(evidence.join(passage.join(message, OF_MESSAGE), OF_PASSAGE))
     .where(ours(evidence), among(evidence.c.passage_id))
     .order_by(evidence.c.passage_id, evidence.c.n)
 )

@@ -9,17 +9,22 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, select
 
+from graphmem.errors import NotFound
 from graphmem.facts import entity_id
 from graphmem.identity import content_id, normal_form
 from graphmem.store import vectors
 from graphmem.store.bulk import among, given, ours
 from graphmem.store.lookup import Lookup
 from graphmem.store.records import (
+    OF_MESSAGE,
+    OF_PASSAGE,
+    QUOTE,
     LogEntry,
     StoredMessage,
     facts_by_id,
     passage_rows,
     said_at,
+    said_times,
     select_passages,
     to_fact,
     to_passage,
@@ -45,6 +50,7 @@ from graphmem.types import (
     Message,
     Passage,
     Scope,
+    Source,
     Stats,
     Status,
     VectorKind,
@@ -64,11 +70,43 @@ __all__ = [
     "pending_count",
     "scopes",
     "sequence",
+    "sources",
     "stats",
 ]
 
 _ENTITIES = Lookup(select(entity.c.id, entity.c.name).where(ours(entity), among(entity.c.id)))
 _LOGGED = select(log.c.kind, log.c.id).where(ours(log), log.c.seq > bindparam("after")).distinct()
+_SAID_AGAIN = (
+    select(func.json_group_array(occurrence.c.said_us))
+    .where(
+        occurrence.c.user == message.c.user,
+        occurrence.c.agent == message.c.agent,
+        occurrence.c.message_id == message.c.id,
+    )
+    .scalar_subquery()
+)
+_SOURCES = (
+    select(
+        evidence.c.passage_id,
+        evidence.c.speaker.label("claimed_by"),
+        evidence.c.grounded,
+        evidence.c.extractor,
+        evidence.c.recorded_at,
+        message.c.id.label("message_id"),
+        message.c.session,
+        message.c.role,
+        message.c.speaker,
+        message.c.said_us,
+        message.c.said_offset,
+        _SAID_AGAIN.label("said_again"),
+        QUOTE.label("quote"),
+    )
+    .select_from(evidence.join(passage, OF_PASSAGE).join(message, OF_MESSAGE))
+    .where(ours(evidence), among(evidence.c.fact_id))
+    .order_by(
+        passage.c.place, passage.c.ordinal, passage.c.part, evidence.c.passage_id, evidence.c.n
+    )
+)
 _LIVE = and_(fact.c.retired_at.is_(None), fact.c.status.in_(("asserted", "verified")))
 
 
@@ -229,6 +267,26 @@ def facts(
     return [to_fact(row) for row in connection.execute(statement.order_by(fact.c.id)).all()]
 
 
+def sources(connection: Connection, scope: Scope, fact_id: str) -> list[Source]:
+    """Where a fact was read, one for each passage and claimant, in the order said.
+
+    Raises:
+        NotFound: the scope has no such fact.
+    """
+    found: dict[tuple[str, str | None], Source] = {}
+    for row in connection.execute(_SOURCES, given(scope, [fact_id])).all():
+        one = _to_source(row)
+        key = one.passage_id, one.claimed_by
+        # Two spellings in one passage are one statement, held if either of them is.
+        if one.grounded or key not in found:
+            found[key] = one
+    if not found:
+        raise NotFound(
+            f"no fact {fact_id!r} in the scope {scope}: the ids in facts and in recalls are Fact.id"
+        )
+    return list(found.values())
+
+
 def entities(connection: Connection, scope: Scope) -> list[Entity]:
     """Entities by name."""
     rows = connection.execute(
@@ -331,13 +389,28 @@ def _to_message(row: Any, times: Sequence[int], parts: Sequence[str]) -> StoredM
         title=row.title or None,
         metadata=json.loads(row.metadata),
     )
-    known = sorted({*times, row.said_us} - {None})
-    stamps = [said_at(us, row.said_offset) for us in known]
     return StoredMessage(
         row.id,
         row.session,
         said,
         row.ordinal,
-        tuple(stamp for stamp in stamps if stamp is not None),
+        said_times(row.said_us, row.said_offset, times),
         tuple(parts),
+    )
+
+
+def _to_source(row: Any) -> Source:
+    is_own = normal_form(row.claimed_by) == normal_form(row.speaker)
+    return Source(
+        passage_id=row.passage_id,
+        message_id=row.message_id,
+        session=row.session,
+        role=row.role,
+        speaker=row.speaker,
+        claimed_by=None if is_own else row.claimed_by,
+        said_at=said_times(row.said_us, row.said_offset, json.loads(row.said_again)),
+        recorded_at=row.recorded_at,
+        extractor=row.extractor,
+        grounded=row.grounded,
+        quote=row.quote,
     )

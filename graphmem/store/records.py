@@ -30,6 +30,8 @@ from graphmem.types import Fact, Message, Passage, Scope
 
 __all__ = [
     "OF_MESSAGE",
+    "OF_PASSAGE",
+    "QUOTE",
     "LogEntry",
     "StoredMessage",
     "fact_ids",
@@ -38,6 +40,7 @@ __all__ = [
     "passages_by_id",
     "said_at",
     "said_columns",
+    "said_times",
     "select_passages",
     "stated",
     "to_fact",
@@ -57,6 +60,16 @@ OF_MESSAGE = and_(
     message.c.place == passage.c.place,
     message.c.ordinal == passage.c.ordinal,
 )
+
+# Evidence belongs to the passage that states it.
+OF_PASSAGE = and_(
+    passage.c.user == evidence.c.user,
+    passage.c.agent == evidence.c.agent,
+    passage.c.id == evidence.c.passage_id,
+)
+
+# A passage's words.
+QUOTE = func.substr(message.c.text, passage.c.start + 1, passage.c.stop - passage.c.start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +139,16 @@ def said_at(us: int | None, offset: int | None) -> datetime | None:
     return local.replace(tzinfo=timezone(east) if east else timezone.utc)
 
 
+def said_times(us: int | None, offset: int | None, again: Iterable[int]) -> tuple[datetime, ...]:
+    """Every known time of a message, earliest first: its own and those of its occurrences."""
+    known = sorted({*again} if us is None else {*again, us})
+    return tuple(stamp for one in known if (stamp := said_at(one, offset)))
+
+
 _PASSAGES = select(
     passage.c.id,
     message.c.id.label("message_id"),
-    func.substr(message.c.text, passage.c.start + 1, passage.c.stop - passage.c.start).label(
-        "text"
-    ),
+    QUOTE.label("text"),
     message.c.role,
     message.c.speaker,
     message.c.session,
@@ -224,14 +241,7 @@ def _select_evidence() -> Select[Any]:
         )
         .scalar_subquery()
     )
-    joined = evidence.join(
-        passage,
-        and_(
-            passage.c.user == evidence.c.user,
-            passage.c.agent == evidence.c.agent,
-            passage.c.id == evidence.c.passage_id,
-        ),
-    ).join(message, OF_MESSAGE)
+    joined = evidence.join(passage, OF_PASSAGE).join(message, OF_MESSAGE)
     lacked = and_(
         entity.c.user == evidence.c.user,
         entity.c.agent == evidence.c.agent,

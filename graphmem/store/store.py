@@ -44,6 +44,7 @@ from graphmem.types import (
     Passage,
     Receipt,
     Scope,
+    Source,
     Stats,
     Status,
 )
@@ -338,6 +339,15 @@ class Store:
         """Who said a fact, where and when."""
         with self._reading() as connection:
             return stated(connection, scope, [fact_id]).get(fact_id, [])
+
+    def sources(self, scope: Scope, fact_id: str) -> list[Source]:
+        """Where a fact was read: who said it, when, in which words; in the order said.
+
+        Raises:
+            NotFound: the scope has no such fact.
+        """
+        with self._reading() as connection:
+            return reading.sources(connection, scope, fact_id)
 
     def entities(self, scope: Scope) -> list[Entity]:
         """Entities by name."""

@@ -1,4 +1,4 @@
-"""Printing for people: recalls and counts as text that reads at 80 columns, on a terminal or piped.
+"""Printing for people: recalls, facts and counts, to be read at 80 columns, on a terminal or piped.
 
 Stored words are other people's: nothing in them may colour, move or hide what the terminal shows,
 and none of it is read as markup.
@@ -9,20 +9,30 @@ from __future__ import annotations
 import codecs
 import sys
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import get_args
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from graphmem.types import Fact, Passage, Recall, Stats
+from graphmem.types import Fact, Passage, Recall, Source, Stats, Status
 
-__all__ = ["open_console", "plain", "say", "show_recall", "show_stats"]
+__all__ = [
+    "open_console",
+    "plain",
+    "say",
+    "show_facts",
+    "show_recall",
+    "show_sources",
+    "show_stats",
+]
 
 # A zero-width (non-)joiner is spelling in some scripts and inside emoji; it moves nothing.
 _HARMLESS_FORMAT = "\u200c\u200d\u00ad"
 _MAX_NAME = 12
 _LEAST_BODY = 20
+_STATUS_WIDTH = max(map(len, get_args(Status)))
 _FOR_NARROW_ENCODINGS = {"✓": "*", "→": "->", "·": "-", "…": "...", "—": "-", "\u2019": "'"}
 
 
@@ -73,6 +83,25 @@ def show_recall(console: Console, recall: Recall, *, gold: Collection[str] = ())
     for fact in recall.statements:
         _print_hanging(console, Text(label, style="dim"), Text(_fact(fact), style="cyan"))
         label = " " * len(label)
+
+
+def show_facts(console: Console, facts: Iterable[Fact]) -> None:
+    """Print facts: their status, what they say and when it holds, and below it their id."""
+    for fact in facts:
+        status = "replaced" if fact.replaced_by else fact.status
+        head = Text(f"{status:{_STATUS_WIDTH}}  ", style="" if fact.is_live else "yellow")
+        body = Text.assemble((_fact(fact), "cyan"), (_validity(fact), "dim"))
+        _print_hanging(console, head, body)
+        _print_hanging(console, Text(" " * head.cell_len), Text(plain(fact.id), style="dim"))
+
+
+def show_sources(console: Console, sources: Iterable[Source]) -> None:
+    """Print where a fact comes from: who said it and when, the words, and what read them."""
+    for source in sources:
+        _print_hanging(console, Text("  "), Text(_who(source), style="bold"))
+        _print_hanging(console, Text("    "), Text(plain(source.quote)))
+        for line in _origin(source):
+            _print_hanging(console, Text("    "), Text(line, style="dim"))
 
 
 def show_stats(console: Console, stats: Stats, extra: Sequence[tuple[str, str]] = ()) -> None:
@@ -129,6 +158,31 @@ def _date(passage: Passage) -> str:
 def _fact(fact: Fact) -> str:
     predicate = fact.predicate if fact.polarity else f"not: {fact.predicate}"
     return " → ".join(plain(part) for part in (fact.subject, predicate, fact.object))
+
+
+def _validity(fact: Fact) -> str:
+    ends = (("since", fact.valid_from), ("until", fact.valid_to))
+    return "".join(f" · {name} {plain(value)}" for name, value in ends if value)
+
+
+def _who(source: Source) -> str:
+    who = f"{plain(source.speaker)} ({source.role})" if source.speaker else source.role
+    session = f" · session {plain(source.session)}" if source.session else ""
+    times = ", ".join(at.isoformat(" ") for at in source.said_at) or "time unknown"
+    return f"{who}{session} · {times}"
+
+
+def _origin(source: Source) -> list[str]:
+    lines = [
+        f"read by {plain(source.extractor)} on {source.recorded_at.isoformat(' ', 'seconds')}",
+        f"passage {plain(source.passage_id)}",
+        f"message {plain(source.message_id)}",
+    ]
+    if source.claimed_by:
+        lines.insert(0, f"claimed by {plain(source.claimed_by)}")
+    if not source.grounded:
+        lines.insert(0, "these words do not name both ends")
+    return lines
 
 
 def _counts(stats: Stats) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from graphmem import GraphMemory, cli
-from graphmem.testing import ScriptedExtractor
+from graphmem.testing import HashEmbedder, ScriptedExtractor
 from model_server import completion, serving
 
 QUESTION = "Where does Aunt Vera live?"
@@ -76,6 +76,107 @@ def test_nothing_found_is_exit_code_1(store, capsys):
     assert "empty route" in capsys.readouterr().out
 
 
+def listed(capsys, *options):
+    """Exit code and output of a command as JSON."""
+    code = cli.main(["facts", *options, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_facts_lists_what_a_scope_believes(store, capsys):
+    asked = ["--uri", store, "--scope", "Nell"]
+    code, found = listed(capsys, *asked)
+    assert (code, found["scope"]) == (0, "Nell")
+    assert {fact["object"]: fact["status"] for fact in found["facts"]} == {
+        "Tavistock": "asserted",
+        "accordion": "asserted",
+    }
+    assert cli.main(["facts", *asked]) == 0
+    out = capsys.readouterr().out
+    assert "asserted   Aunt Vera → lives in → Tavistock\n" in out
+    assert all(fact["id"] in out for fact in found["facts"])
+
+
+@pytest.mark.parametrize(
+    ("options", "objects"),
+    [
+        (["--subject", "aunt vera"], ["Tavistock"]),
+        (["--subject", "Aunt Vera", "--status", "asserted"], ["Tavistock"]),
+        (["--subject", "Aunt Vera", "--status", "candidate"], []),
+        (["--subject", "Tavistock"], []),
+        (["--subject", ""], []),
+    ],
+)
+def test_facts_are_narrowed_and_none_is_exit_code_1(options, objects, store, capsys):
+    asked = ["--uri", store, "--scope", "Nell", *options]
+    code, found = listed(capsys, *asked)
+    assert code == (0 if objects else 1)
+    assert [fact["object"] for fact in found["facts"]] == objects
+    assert cli.main(["facts", *asked]) == code
+    assert ("no such facts" in capsys.readouterr().out) == (not objects)
+
+
+def test_why_goes_from_a_recall_to_the_words(store, capsys):
+    asked = ["--uri", store, "--scope", "Nell"]
+    cli.main(["recall", QUESTION, *asked, "--json"])
+    fact = json.loads(capsys.readouterr().out)["facts"][0]
+    code, found = listed(capsys, *asked, "--why", fact["id"])
+    assert code == 0
+    assert [one["id"] for one in found["facts"]] == [fact["id"]]
+    (source,) = found["sources"]
+    assert source["quote"] == "Aunt Vera lives in Tavistock."
+    assert (source["speaker"], source["session"], source["said_at"]) == ("Nell", "s1", [])
+    assert [source["passage_id"]] == fact["passages"]
+    assert cli.main(["facts", *asked, "--why", fact["id"]]) == 0
+    out = capsys.readouterr().out
+    assert "Nell (user) · session s1 · time unknown\n    Aunt Vera lives in Tavistock.\n" in out
+    assert "read by scripted/1 on 20" in out
+
+
+def test_why_of_another_scope_or_of_nothing_is_an_error(store, capsys):
+    _, found = listed(capsys, "--uri", store, "--scope", "Nell")
+    known = found["facts"][0]["id"]
+    for scope, fact in (("Zoe", known), ("Nell", "f-0"), ("Nell", "\x1b[31m"), ("Nell", "")):
+        assert cli.main(["facts", "--uri", store, "--scope", scope, "--why", fact]) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert f"in the scope {scope}" in captured.err
+        assert captured.err.count("\n") == 1
+        assert "\x1b" not in captured.err
+    assert cli.main(["facts", "--uri", store, "--scope", "Nell", "--why", known]) == 0
+
+
+@pytest.mark.parametrize("more", [["--subject", "Pavel"], ["--status", "asserted"]])
+def test_why_and_a_filter_do_not_go_together(more, store, capsys):
+    command = ["facts", "--uri", store, "--scope", "Nell", "--why", "f-0", *more]
+    assert cli.main(command) == 2
+    assert "leave out --subject and --status" in capsys.readouterr().err
+
+
+def test_an_unknown_status_is_wrong_use(store, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["facts", "--uri", store, "--scope", "Nell", "--status", "true"])
+    assert stopped.value.code == 2
+    assert "candidate" in capsys.readouterr().err
+
+
+def test_stored_escapes_do_not_reach_the_terminal_by_way_of_facts(tmp_path, capsys):
+    path = str(tmp_path / "evil.db")
+    text = "Eve\x1b[31m owns a\x9b tortoise."
+    script = {text: [("Eve\x1b[31m", "owns\x07", "a\x9b tortoise")]}
+    with GraphMemory.open(
+        path, embed_model=HashEmbedder(), extractor=ScriptedExtractor(script, name="x\x1b/1")
+    ) as memory:
+        memory.remember(text, scope="Eve", session="s\x1b", speaker="E\x1bve")
+        assert memory.drain(60) == 0
+        (fact,) = memory.facts("Eve")
+    for more in ([], ["--why", fact.id]):
+        assert cli.main(["facts", "--uri", path, "--scope", "Eve", *more]) == 0
+        out = capsys.readouterr().out
+        assert "Eve\ufffd[31m → owns\ufffd → a\ufffd tortoise" in out
+        assert not set("\x1b\x9b\x07") & set(out)
+    assert "Eve\ufffd[31m owns a\ufffd tortoise." in out
+
+
 def test_stats_count_a_scope_or_the_whole_store(store, capsys):
     assert cli.main(["stats", "--uri", store, "--scope", "Nell", "--json"]) == 0
     counts = json.loads(capsys.readouterr().out)
@@ -101,6 +202,7 @@ def test_stored_escapes_do_not_reach_the_terminal(store, capsys):
         (["stats", "--uri", ":memory:"], "no store at ':memory:'"),
         (["stats", "--uri", "postgresql://x/y"], "sqlite"),
         (["recall", "x", "--uri", "missing.db", "--scope", "Nell"], "no store at 'missing.db'"),
+        (["facts", "--uri", "missing.db", "--scope", "Nell"], "no store at 'missing.db'"),
         (["bench", "recall", "--data", "missing.json.gz"], "no such data file: missing.json.gz"),
     ],
 )
@@ -131,7 +233,7 @@ def test_a_value_out_of_range_is_an_error_of_ours(store, top_k, capsys):
     assert "top_k" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", [[], ["recall"], ["stats"], ["bench"], ["nonsense"]])
+@pytest.mark.parametrize("command", [[], ["recall"], ["facts"], ["stats"], ["bench"], ["nonsense"]])
 def test_wrong_use_is_exit_code_2(command, capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main(command)
@@ -139,7 +241,9 @@ def test_wrong_use_is_exit_code_2(command, capsys):
     assert "usage: graphmem" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", [["demo"], ["recall"], ["stats"], ["bench", "recall"]])
+@pytest.mark.parametrize(
+    "command", [["demo"], ["recall"], ["facts"], ["stats"], ["bench", "recall"]]
+)
 def test_help_shows_an_example(command, capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main([*command, "--help"])
@@ -228,7 +332,7 @@ def test_bench_put_reports_a_flush_beside_a_plain_fsync(tmp_path):
     assert 0 < figures["fsync_ms"]["p50"] <= figures["fsync_ms"]["p95"]
 
 
-@pytest.mark.parametrize("command", [["recall", QUESTION], ["stats"]])
+@pytest.mark.parametrize("command", [["recall", QUESTION], ["facts"], ["stats"]])
 def test_a_mistyped_scope_is_an_error_that_names_the_known_ones(command, store, capsys):
     assert cli.main([*command, "--uri", store, "--scope", "nell"]) == 2
     assert "only of: Nell, Zoe" in capsys.readouterr().err

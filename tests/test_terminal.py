@@ -1,5 +1,6 @@
 import io
 import unicodedata
+from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
@@ -8,7 +9,14 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from graphmem.terminal import open_console, plain, show_recall, show_stats
+from graphmem.terminal import (
+    open_console,
+    plain,
+    show_facts,
+    show_recall,
+    show_sources,
+    show_stats,
+)
 from graphmem.types import (
     Fact,
     FactHit,
@@ -16,6 +24,7 @@ from graphmem.types import (
     RankedPassage,
     Recall,
     Scope,
+    Source,
     Stats,
 )
 
@@ -89,6 +98,71 @@ def test_an_empty_recall_says_why():
         printed(show_recall, found)
         == "empty route · 0.0 ms (0.0 to embed the question) · nothing stored\n"
     )
+
+
+def source(**values):
+    at = datetime(2025, 3, 1, 12, tzinfo=timezone.utc)
+    given = {
+        "passage_id": "p-1",
+        "message_id": "m-1",
+        "session": "may",
+        "role": "user",
+        "speaker": "Nell",
+        "claimed_by": None,
+        "said_at": (at, at.replace(month=4)),
+        "recorded_at": at.replace(month=5),
+        "extractor": "rules/1",
+        "grounded": True,
+        "quote": "Ada lives above a bakery.",
+    }
+    return Source(**given | values)
+
+
+@pytest.mark.parametrize("width", [46, *WIDTHS])
+def test_facts_fit_the_width_with_whole_ids(width):
+    id_ = f"f-{'0123456789abcdef' * 2}"
+    old = Fact(id_, "e-1", "e-2", "Ada", "lives above", "a bakery" + " and a half" * 20)
+    other = replace(old, object="an inn", valid_from="2025-03", valid_to="2025-09", replaced_by="f")
+    text = printed(show_facts, [old, other, replace(other, replaced_by=None)], width=width)
+    lines = text.splitlines()
+    assert max(map(cell_len, lines)) <= width
+    assert [line.split()[0] for line in lines if line[0] != " "] == [
+        "asserted",
+        "replaced",
+        "asserted",
+    ]
+    assert [line.strip() for line in lines].count(id_) == 3
+    assert " ".join(text.split()).count("Ada → lives above → an inn · since 2025-03 · until") == 2
+
+
+@pytest.mark.parametrize("width", [46, *WIDTHS])
+def test_a_source_says_who_when_and_in_which_words(width):
+    text = printed(show_sources, [source(quote="Ada lives above a bakery. " * 12)], width=width)
+    assert max(map(cell_len, text.splitlines())) <= width
+    words = " ".join(text.split())
+    assert words.startswith("Nell (user) · session may · 2025-03-01 12:00:00+00:00, 2025-04-01")
+    assert words.count("Ada lives above a bakery.") == 12
+    assert "read by rules/1 on 2025-05-01 12:00:00+00:00 passage p-1 message m-1" in words
+
+
+def test_what_is_doubtful_about_a_source_is_said_and_only_then():
+    sure = printed(show_sources, [source()])
+    assert not [word for word in ("unknown", "claimed", "do not name") if word in sure]
+    odd = source(speaker="", role="document", session="", said_at=(), grounded=False)
+    text = printed(show_sources, [replace(odd, claimed_by="Bob")])
+    assert text.startswith("  document · time unknown\n")
+    assert "these words do not name both ends" in text
+    assert "claimed by Bob" in text
+
+
+def test_nothing_in_a_fact_or_a_source_steers_the_terminal():
+    evil = "\x1b[31m[red]\x9b\u202e\n"
+    fact = Fact(evil, "e", "e", evil, evil, evil, valid_from=evil, valid_to=evil)
+    names = ("passage_id", "message_id", "session", "speaker", "claimed_by", "extractor", "quote")
+    shown = printed(show_facts, [fact], width=400)
+    shown += printed(show_sources, [source(**dict.fromkeys(names, evil))], width=400)
+    assert shown.count("\ufffd[31m[red]\ufffd\ufffd") == 6 + len(names)
+    assert not set("\x1b\x9b\u202e") & set(shown)
 
 
 def test_markup_and_escapes_in_stored_words_are_only_words():

@@ -9,17 +9,27 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from graphmem import __version__
 from graphmem.cli.bench import add_bench
 from graphmem.cli.model import add_model, extractor_of
 from graphmem.cli.parsing import Command, add_command
 from graphmem.errors import GraphMemError, InvalidInput, NotFound
-from graphmem.terminal import open_console, plain, show_recall, show_stats
+from graphmem.terminal import (
+    open_console,
+    plain,
+    say,
+    show_facts,
+    show_recall,
+    show_sources,
+    show_stats,
+)
+from graphmem.types import Status
 
 if TYPE_CHECKING:
-    from graphmem.types import Fact, RankedPassage, Recall, Scope
+    from graphmem.store import Store
+    from graphmem.types import Fact, RankedPassage, Recall, Scope, Source
 
 __all__ = ["main"]
 
@@ -70,6 +80,39 @@ def _recall(options: argparse.Namespace) -> int:
     else:
         show_recall(open_console(), found)
     return 0 if found.passages else 1
+
+
+def _facts(options: argparse.Namespace) -> int:
+    from graphmem.store import Store
+
+    if options.why is not None and (options.subject, options.status) != (None, None):
+        raise InvalidInput("--why is about one fact: leave out --subject and --status")
+    scope = _scope(options)
+    _must_hold(options.uri, scope)
+    with closing(Store.open(options.uri)) as store:
+        if options.why is not None:
+            return _show_why(store, scope, options)
+        found = store.facts(scope, subject=options.subject, status=options.status)
+    if options.json:
+        _print_json({"scope": str(scope), "facts": list(map(_fact_as_json, found))})
+    elif found:
+        show_facts(open_console(), found)
+    else:
+        say(open_console(), "no such facts", style="dim")
+    return 0 if found else 1
+
+
+def _show_why(store: Store, scope: Scope, options: argparse.Namespace) -> int:
+    facts = list(store.by_id(scope, facts=[options.why])[1].values())
+    sources = store.sources(scope, options.why)
+    if options.json:
+        shown = list(map(_fact_as_json, facts)), list(map(_source_as_json, sources))
+        _print_json({"scope": str(scope), "facts": shown[0], "sources": shown[1]})
+    else:
+        console = open_console()
+        show_facts(console, facts)
+        show_sources(console, sources)
+    return 0
 
 
 def _stats(options: argparse.Namespace) -> int:
@@ -155,7 +198,19 @@ def _fact_as_json(fact: Fact) -> dict[str, Any]:
         "polarity": fact.polarity,
         "valid_from": fact.valid_from,
         "valid_to": fact.valid_to,
+        "recorded_at": fact.recorded_at and fact.recorded_at.isoformat(),
+        "retired_at": fact.retired_at and fact.retired_at.isoformat(),
+        "status": fact.status,
+        "replaced_by": fact.replaced_by,
         "passages": list(fact.passages),
+    }
+
+
+def _source_as_json(source: Source) -> dict[str, Any]:
+    return {
+        **asdict(source),
+        "said_at": [at.isoformat() for at in source.said_at],
+        "recorded_at": source.recorded_at.isoformat(),
     }
 
 
@@ -168,6 +223,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_demo(commands)
     _add_recall(commands)
+    _add_facts(commands)
     _add_stats(commands)
     add_bench(commands)
     return parser
@@ -203,6 +259,24 @@ def _add_recall(commands: Any) -> None:
     _add_store(parser, is_scope_required=True)
     parser.add_argument("--top-k", type=int, default=5, metavar="N", help="at most this many (5)")
     parser.add_argument("--session", metavar="ID", help="only passages of this conversation")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _add_facts(commands: Any) -> None:
+    parser = add_command(
+        commands,
+        "facts",
+        _facts,
+        "list the facts of a store, or show who said one of them, when and in which words",
+        "graphmem facts --uri sqlite:///demo.db --scope Nell --subject 'Aunt Vera'",
+        "",
+        "# where a fact comes from, by the id that the list shows",
+        "graphmem facts --uri sqlite:///demo.db --scope Nell --why f-0123456789abcdef",
+    )
+    _add_store(parser, is_scope_required=True)
+    parser.add_argument("--subject", metavar="NAME", help="only facts about this one")
+    parser.add_argument("--status", choices=get_args(Status), help="only facts of this status")
+    parser.add_argument("--why", metavar="FACT_ID", help="show the sources of this fact")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

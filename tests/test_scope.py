@@ -698,6 +698,17 @@ def test_no_argument_reaches_into_another_scope(tmp_path, own, other):
             assert memory.forget(own, **target).forgotten
 
 
+def test_an_error_is_shown_to_the_scope_whose_words_it_may_quote(tmp_path):
+    with open_memory(tmp_path / "m.db", extractor=Refusing()) as memory:
+        memory.remember("the walrus is mine", scope=BEN)
+        memory.drain(2)
+        assert "walrus" in memory.stats(BEN).last_error
+        assert memory.stats(ANA).last_error == memory.stats(COACH).last_error == ""
+        assert memory.stats(ANA).faults == memory.stats(BEN).faults
+        memory.faults.record("storage", OSError("disk"), "nobody's words")
+        assert memory.stats(ANA).last_error == "OSError: disk"
+
+
 # -- an index on disk is read for its own scope alone --------------------------------------------
 
 _opened: list[list[str]] = []

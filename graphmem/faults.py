@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from graphmem.identity import clean_text
+from graphmem.types import Scope
 
 __all__ = ["Fault", "FaultKind", "Faults", "described"]
 
 logger = logging.getLogger("graphmem")
 
 MAX_CHARS = 2_000
+# So many of the newest are kept, as one scope is not shown those of others.
+MOST_KEPT = 100
 
 FaultKind = Literal["input", "recall", "storage", "extraction", "embedding"]
 
@@ -48,24 +51,38 @@ def described(error: BaseException) -> str:
 
 
 class Faults:
-    """Counts faults by kind, remembers the newest, and passes each to the listeners."""
+    """Counts faults by kind, remembers the newest ones, and passes each to the listeners."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
-        self._last = ""
+        self._newest: deque[tuple[Scope | None, str]] = deque(maxlen=MOST_KEPT)
         self._listeners: list[Callable[[Fault], None]] = []
 
     def listen(self, listener: Callable[[Fault], None]) -> None:
         """Call ``listener`` with every later fault, from the thread in which it happened."""
         self._listeners.append(listener)
 
-    def record(self, kind: FaultKind, error: BaseException, consequence: str) -> None:
-        """Count and log a fault, and tell the listeners."""
+    def record(
+        self,
+        kind: FaultKind,
+        error: BaseException,
+        consequence: str,
+        *,
+        scope: Scope | None = None,
+    ) -> None:
+        """Count and log a fault, and tell the listeners.
+
+        Args:
+            kind: the stage that failed.
+            error: the exception.
+            consequence: see ``Fault``.
+            scope: on whose text it happened, which the error may quote; ``None`` where on nobody's.
+        """
         message = described(error)
         with self._lock:
             self._counts[kind] += 1
-            self._last = message
+            self._newest.append((scope, message))
         logger.warning("%s fault, %s (%s)", kind, consequence, message)
         for listener in self._listeners:
             try:
@@ -74,16 +91,17 @@ class Faults:
                 logger.exception("a fault listener failed")
 
     def forget_last(self) -> None:
-        """Let go of the newest fault's words: they may quote what is being forgotten."""
+        """Let go of the newest faults' words: they may quote what is being forgotten."""
         with self._lock:
-            self._last = ""
+            self._newest.clear()
 
     def counts(self) -> dict[str, int]:
         """Number of faults so far, by kind."""
         with self._lock:
             return dict(self._counts)
 
-    @property
-    def last(self) -> str:
-        """The newest fault in words, or ``""``."""
-        return self._last
+    def last_of(self, scope: Scope) -> str:
+        """The newest fault in words that happened on a scope's text or on nobody's, or ``""``."""
+        with self._lock:
+            newest = reversed(self._newest)
+            return next((message for whose, message in newest if whose in (None, scope)), "")

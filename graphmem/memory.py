@@ -343,7 +343,7 @@ class GraphMemory:
                 asked = question_text(index, query)
         clock.append(time.perf_counter())
         # Not under the lock: the embedder may be a server far away.
-        vector = self._query_vector(asked)
+        vector = self._query_vector(asked, owner)
         clock.append(time.perf_counter())
         read = _Reading(self._store, owner)
         ranked = partial(
@@ -423,12 +423,13 @@ class GraphMemory:
 
     def stats(self, scope: Scope | str | None = None) -> Stats:
         """Counts of a scope, and of this process's work on the whole store."""
-        counts = self._store.stats(self._scope(scope))
+        owner = self._scope(scope)
+        counts = self._store.stats(owner)
         return replace(
             counts,
             usage=getattr(self._extractor, "usage", Usage()),
             faults=self.faults.counts(),
-            last_error=self.faults.last or counts.last_error,
+            last_error=self.faults.last_of(owner) or counts.last_error,
         )
 
     # -- life ------------------------------------------------------------------------------------
@@ -463,7 +464,7 @@ class GraphMemory:
             raise InvalidInput("this memory is closed; open it again with GraphMemory.open(uri)")
         return self.scope if scope is None else Scope.of(scope)
 
-    def _query_vector(self, query: str) -> NDArray[np.float32] | None:
+    def _query_vector(self, query: str, scope: Scope) -> NDArray[np.float32] | None:
         """The question's vector, or None where there is none to be had: words still work."""
         if not query.strip():
             return None
@@ -471,7 +472,7 @@ class GraphMemory:
         try:
             rows = embedding.checked([self._embedder.embed_query(query)], 1, name=name)
         except Exception as error:
-            self.faults.record("embedding", error, "recall goes by words alone")
+            self.faults.record("embedding", error, "recall goes by words alone", scope=scope)
             return None
         vector: NDArray[np.float32] = rows[0]
         self._store.check_model(name, len(vector))

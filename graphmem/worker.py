@@ -246,7 +246,8 @@ class Worker:
             self._on_commit()
         except Exception as error:  # the store
             if not self._stopping:
-                self._faults.record("storage", error, "queued work waits")
+                scope = None if claim is None else claim.scope
+                self._faults.record("storage", error, "queued work waits", scope=scope)
                 if claim is not None:
                     self._owed.append((claim, described(error)))
                 self._count(work, is_done=False)
@@ -303,7 +304,8 @@ class Worker:
         try:
             found = salvage.read(self._extractor, claim.passages)
         except Exception as error:
-            self._faults.record("extraction", error, f"{len(claim.passages)} passages wait")
+            waiting = f"{len(claim.passages)} passages wait"
+            self._faults.record("extraction", error, waiting, scope=claim.scope)
             found = salvage.read_alone(self._extractor, claim.passages, error, turn=self._finished)
         else:
             failed = [one for one in found if one.error is not None]
@@ -312,6 +314,7 @@ class Worker:
                     "extraction",
                     ExtractionError(str(failed[0].error)),
                     f"{len(failed)} passages wait",
+                    scope=claim.scope,
                 )
         self._store.finish_extraction(
             claim.scope, found, claim=claim, extractor=self._extractor.name, now=_now()
@@ -331,7 +334,8 @@ class Worker:
             )
         if failures:
             error = next(iter(failures.values()))
-            self._faults.record("embedding", error, f"{len(failures)} texts wait")
+            waiting = f"{len(failures)} texts wait"
+            self._faults.record("embedding", error, waiting, scope=claim.scope)
             self._store.fail(claim, described(error), now=_now())
         return len(failures) < len(texts)
 

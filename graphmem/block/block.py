@@ -395,7 +395,7 @@ class GraphMemoryBlock(BaseMemoryBlock[str]):
             counts,
             spilled=len(self._live.spill),
             faults=dict(faults),
-            last_error=counts.last_error or self._live.faults.last,
+            last_error=counts.last_error or self._live.faults.last_of(self._owner),
         )
 
     def close(self) -> None:
@@ -468,7 +468,7 @@ class GraphMemoryBlock(BaseMemoryBlock[str]):
     def _record(self, kind: FaultKind, error: BaseException, consequence: str) -> None:
         memory = self._live.memory
         faults = self._live.faults if memory is None else memory.faults
-        faults.record(kind, error, consequence)
+        faults.record(kind, error, consequence, scope=self._owner)
 
     def _chat(self, messages: object) -> list[ChatMessage]:
         """The chat messages among what the host passed."""

@@ -268,6 +268,7 @@ class VectorSearch:
         codes = self._coding.codes(rows)
         part = _packed(_turn(self._coding.dims).dims, codes)
         with self._lock:
+            _make_room(self._codes, len(rows))
             self._codes.merge_from(part, 0)
             self._size += len(rows)
 
@@ -546,6 +547,18 @@ def _packed(dims: int, codes: Bytes | None = None) -> Any:
         faiss.copy_array_to_vector(filled.ravel(), plain.codes)
         plain.ntotal = len(codes)
     return faiss.IndexPQFastScan(plain)
+
+
+def _make_room(index: Any, rows: int) -> None:
+    """Room for more rows, filled with zeros, as codes come in blocks.
+
+    FAISS takes memory as it finds it, and saves with the last block whatever was in there before.
+    """
+    old = int(index.codes.size())
+    new = -(-(index.ntotal + rows) // index.bbs) * index.bbs * index.M2 // 2
+    if new > old:
+        index.codes.resize(new)
+        faiss.rev_swig_ptr(index.codes.get(), new)[old:] = 0
 
 
 def _read(codes: Bytes, dims: int) -> Any:

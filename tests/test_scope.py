@@ -401,12 +401,16 @@ def state(memory: GraphMemory, scope: Scope) -> dict[str, Any]:
 def lived(path: Path, told: Mapping[Scope, Sequence[tuple[str, Message]]], own: Scope) -> Any:
     """A scope's state and index, learnt in portions, and the index that is built at once."""
     with closing(Store.open(path)) as store, reading(path) as memory:
+        memory._worker.stop()  # the work is done here, at times that do not depend on threads
         for start in (0, 16):
             fill(store, {scope: some[start : start + 16] for scope, some in told.items()})
             for scope in reversed(told):
                 memory.recall(QUESTIONS[0], scope=scope)
+        assert memory.drain() == 0  # the indexes know it all
         first = {**state(memory, own), "index": arrays(memory, own)}
     with reading(path) as memory:
+        memory.recall(QUESTIONS[0], scope=own)
+        assert memory.drain() == 0
         return {**first, "built at once": arrays(memory, own)}
 
 

@@ -62,7 +62,8 @@ class GraphMemorySystem:
             )
         left = self._memory.drain(progress=progress)
         if left:
-            raise ExtractionError(f"{left} texts left: {self._memory.stats().last_error}")
+            errors = (self._memory.stats(scope).last_error for scope in self._scopes)
+            raise ExtractionError(f"{left} texts left: {next(filter(None, errors), '')}")
         self._warm_up(self._memory)
 
     def retune(self, settings: RecallSettings | None) -> None:

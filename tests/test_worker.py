@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from builders import open_memory
-from graphmem import Extraction, Message, Passage, Triple
+from graphmem import Extraction, GraphMemory, Message, Passage, Triple
 from graphmem.salvage import PROBES
 from graphmem.testing import HashEmbedder, ScriptedExtractor
 
@@ -257,7 +257,7 @@ def test_a_drain_ends_only_when_nothing_is_left() -> None:
     # What is read becomes what is to be embedded: a look at one, then at the other, sees neither.
     reader = ScriptedExtractor(lambda passage: [Triple("Bob", "is in", "Oslo")])
     for number in range(60):
-        with open_memory("sqlite://", extractor=reader) as memory:
+        with GraphMemory.open("sqlite://", embed_model=HashEmbedder(), extractor=reader) as memory:
             memory.remember([f"Bob is in Oslo, {number} times {n}." for n in range(8)], session="s")
             assert memory.drain(60) == 0
             assert memory.stats().unembedded == 0

@@ -16,6 +16,7 @@ from graphmem.store import vectors
 from graphmem.store.bulk import among, given, ours
 from graphmem.store.lookup import Lookup
 from graphmem.store.records import (
+    IS_SAID,
     OF_MESSAGE,
     OF_PASSAGE,
     QUOTE,
@@ -76,15 +77,7 @@ __all__ = [
 
 _ENTITIES = Lookup(select(entity.c.id, entity.c.name).where(ours(entity), among(entity.c.id)))
 _LOGGED = select(log.c.kind, log.c.id).where(ours(log), log.c.seq > bindparam("after")).distinct()
-_SAID_AGAIN = (
-    select(func.json_group_array(occurrence.c.said_us))
-    .where(
-        occurrence.c.user == message.c.user,
-        occurrence.c.agent == message.c.agent,
-        occurrence.c.message_id == message.c.id,
-    )
-    .scalar_subquery()
-)
+_SAID_AGAIN = select(func.json_group_array(occurrence.c.said_us)).where(IS_SAID).scalar_subquery()
 _SOURCES = (
     select(
         evidence.c.passage_id,

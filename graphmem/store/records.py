@@ -29,6 +29,7 @@ from graphmem.store.schema import (
 from graphmem.types import Fact, Message, Passage, Scope
 
 __all__ = [
+    "IS_SAID",
     "OF_MESSAGE",
     "OF_PASSAGE",
     "QUOTE",
@@ -66,6 +67,13 @@ OF_PASSAGE = and_(
     passage.c.user == evidence.c.user,
     passage.c.agent == evidence.c.agent,
     passage.c.id == evidence.c.passage_id,
+)
+
+# A message occurs whenever it is said again.
+IS_SAID = and_(
+    occurrence.c.user == message.c.user,
+    occurrence.c.agent == message.c.agent,
+    occurrence.c.message_id == message.c.id,
 )
 
 # A passage's words.
@@ -232,15 +240,7 @@ def stated(
 
 
 def _select_evidence() -> Select[Any]:
-    latest = (
-        select(func.max(occurrence.c.said_us))
-        .where(
-            occurrence.c.user == message.c.user,
-            occurrence.c.agent == message.c.agent,
-            occurrence.c.message_id == message.c.id,
-        )
-        .scalar_subquery()
-    )
+    latest = select(func.max(occurrence.c.said_us)).where(IS_SAID).scalar_subquery()
     joined = evidence.join(passage, OF_PASSAGE).join(message, OF_MESSAGE)
     lacked = and_(
         entity.c.user == evidence.c.user,

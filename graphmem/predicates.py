@@ -12,7 +12,7 @@ another. An *ender* is a relation that says of a value that it is over ("moved o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -273,9 +273,14 @@ _SINCE = re.compile(r"(?:has|have) been (.+) since")
 _OWNED = re.compile(r"(.+?)(?:'s|(?<=s)') (.+)")
 _FROM_TO = re.compile(r"(.+?) to (.+)")
 _INSTEAD = re.compile(r"(.+?),? (?:instead of|rather than|and not|not) (.+)")
+_MAY_INSTEAD = re.compile(r" (?:instead of|rather than|not) ")
 _AGE = re.compile(r"\S+ (?:years?|months?) old")
 _ISO_DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")
+_WORD = re.compile(r"[^\W_]+")
 _MONTH_WORDS = frozenset(MONTHS) | {month[:3] for month in MONTHS} | {"sept"}
+_DATE_WORDS = _MONTH_WORDS | frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday the of on at in from am pm".split()
+)
 # "was not" and "has not" tell of the past, and "must not" is no denial of "must".
 _DENIAL = re.compile(
     r"(?P<is>\b(?:is|are|am|will|can)) not(?! (?:only|stand|bear)\b)"
@@ -348,6 +353,8 @@ def relation(predicate: str) -> Relation:
 
 def _plain(predicate: str) -> str:
     text = normal_form(predicate.replace("_", " ")).replace("favourite", "favorite")
+    # An object belongs to the clause that it follows: "eats fish but no meat, is now".
+    text = text.rpartition(", ")[2]
     return " ".join(_CONTRACTED.get(word, word) for word in text.split() if word not in _IDLE)
 
 
@@ -379,12 +386,14 @@ def key(subject: str, predicate: str, object_: str, polarity: bool) -> tuple[str
     return said.subject, said.names[0], said.object, "+" if said.polarity else "-"
 
 
+# A fact is read when it is stored, when its rivals are sought and when it contests.
+@lru_cache(maxsize=1 << 14)
 def read(
     subject: str,
     predicate: str,
     object_: str,
     polarity: bool = True,
-    single_valued: Collection[str] = SINGLE_VALUED,
+    single_valued: frozenset[str] = SINGLE_VALUED,
 ) -> Reading:
     """What a triple states by the declared families.
 
@@ -395,83 +404,111 @@ def read(
         polarity: of the triple.
         single_valued: spellings that have one value at a time; see ``SINGLE_VALUED``.
     """
-    told = relation(predicate)
-    name, ends = told.name, (normal_form(subject), normal_form(object_))
-    since = _SINCE.fullmatch(name)
-    if since:
-        name, ends = "is", (ends[0], since[1])
-    return _read(name, *ends, polarity != told.flips, frozenset(single_valued))
-
-
-def _read(
-    name: str, subject: str, object_: str, polarity: bool, declared: frozenset[str]
-) -> Reading:
-    entry, value = _entry(name, object_, declared)
-    owned = _OWNED.fullmatch(subject) if name == "is" and entry is None else None
-    if owned:
+    plan = _plan(predicate, single_valued)
+    subject, value = normal_form(subject), plan.value or normal_form(object_)
+    entry, value = _fitting(plan.entries, value)
+    if entry is None and plan.name == "is" and "'" in subject:
         # "Ana's favourite colour is red"
-        entry, value = _entry(f"{_plain(owned[2])} is", object_, declared)
-        subject = owned[1] if entry else subject
-    compared = _compared(name)
+        owned = _OWNED.fullmatch(subject)
+        if owned:
+            entry, value = _entry(f"{_plain(owned[2])} is", value, single_valued)
+            subject = owned[1] if entry else subject
     if entry is None:
-        names: tuple[str, ...] = (compared,)
+        names: tuple[str, ...] = (plan.compared,)
     elif entry.is_single or (entry.family and entry.family.opposes):
         names = (entry.name,)
     else:
-        names = (compared, entry.name)
-    is_single = entry is not None and entry.is_single
+        names = (plan.compared, entry.name)
     if entry and entry.is_inverse:
         subject, value = value, subject
-    if not polarity:
-        return Reading(names, subject, value, False, is_single, names[:1], value)
-    over = _over(name, object_)
-    if over:
-        return _ended(names, subject, value, is_single, *over)
-    instead = _INSTEAD.fullmatch(value)
-    if instead:
-        kept, dropped = map(normal_form, instead.groups())
-        return Reading(names, subject, kept, True, is_single, names[:1], dropped)
-    opposed = entry.family.opposes if entry and entry.family else ()
-    return Reading(names, subject, value, True, is_single, opposed, value if opposed else "")
+    said = Reading(names, subject, value, polarity != plan.flips, bool(entry and entry.is_single))
+    return _with_denial(said, plan, entry)
 
 
-def _ended(
-    names: tuple[str, ...],
-    subject: str,
-    value: str,
-    is_single: bool,
-    denies: tuple[str, ...],
-    denied: str,
-) -> Reading:
+def _with_denial(said: Reading, plan: _Plan, entry: _Entry | None) -> Reading:
+    """The reading with what it denies."""
+    if not said.polarity:
+        return replace(said, denies=said.names[:1], denied=said.object)
+    if plan.is_ender:
+        over = _over(plan, said.object)
+        return _ended(said, *over) if over else said
+    if _MAY_INSTEAD.search(said.object):
+        instead = _INSTEAD.fullmatch(said.object)
+        if instead:
+            kept, dropped = map(normal_form, instead.groups())
+            return replace(said, object=kept, denies=said.names[:1], denied=dropped)
+    if entry and entry.family and entry.family.opposes:
+        return replace(said, denies=entry.family.opposes, denied=said.object)
+    return said
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is known of a predicate before its ends are.
+
+    Attributes:
+        name: the relation.
+        compared: the same, its verb in its plainest form.
+        flips: whether it denies.
+        entries: the families that it may belong to.
+        value: the value that stands in the predicate itself ("has been vegan since"); or ``""``.
+        is_ender: whether it may end something.
+    """
+
+    name: str
+    compared: str
+    flips: bool
+    entries: tuple[_Entry, ...]
+    value: str = ""
+    is_ender: bool = False
+
+
+@lru_cache(maxsize=1 << 14)
+def _plan(predicate: str, declared: frozenset[str]) -> _Plan:
+    told = relation(predicate)
+    name, value = told.name, ""
+    since = _SINCE.fullmatch(name)
+    if since:
+        name, value = "is", since[1]
+    compared = _compared(name)
+    is_ender = compared in _ENDERS or _OVER.match(name) is not None
+    return _Plan(name, compared, told.flips, _entries(compared, declared), value, is_ender)
+
+
+def _ended(said: Reading, denies: tuple[str, ...], denied: str) -> Reading:
     """What tells that something is over; "moved from A to B" also tells what came instead."""
-    moved = _FROM_TO.fullmatch(denied) if names[0].endswith(" from") else None
+    moved = _FROM_TO.fullmatch(denied) if said.names[0].endswith(" from") else None
     if moved:
         left, reached = map(normal_form, moved.groups())
-        return Reading(denies[:1], subject, reached, True, True, denies, left, True)
-    return Reading(names, subject, value, True, is_single, denies, denied, True)
+        return Reading(denies[:1], said.subject, reached, True, True, denies, left, True)
+    return replace(said, denies=denies, denied=denied, is_event=True)
 
 
-def _over(name: str, object_: str) -> tuple[tuple[str, ...], str] | None:
+def _over(plan: _Plan, object_: str) -> tuple[tuple[str, ...], str] | None:
     """The names of what a relation ends, and of which value."""
-    families = _ENDERS.get(_compared(name), ())
-    habit = _OVER.match(name)
+    families = _ENDERS.get(plan.compared, ())
+    habit = _OVER.match(plan.name)
     if not habit:
-        return (families, object_) if families else None
-    verb, value = name[habit.end() :], object_
+        return families, object_
+    verb, value = plan.name[habit.end() :], object_
     if not verb:
         # "stopped" and "drinking coffee"
         verb, _, value = object_.partition(" ")
         if not verb.endswith("ing") or not value:
             return (families, object_) if families else None
         families = ()
-    entry, ended = _entry(verb, value, frozenset(SINGLE_VALUED))
+    entry, ended = _entry(verb, value, SINGLE_VALUED)
     named = (entry.name,) if entry and entry.is_single else (_compared(verb),)
     return (*named, *families), ended
 
 
 def _entry(name: str, object_: str, declared: frozenset[str]) -> tuple[_Entry | None, str]:
-    """The family of a relation with such an object, and the object as it is compared."""
-    for entry in _entries(_compared(name), declared):
+    return _fitting(_entries(_compared(name), declared), object_)
+
+
+def _fitting(entries: Iterable[_Entry], object_: str) -> tuple[_Entry | None, str]:
+    """The first family that takes such an object, and the object as it is compared."""
+    for entry in entries:
         value = _KINDS[entry.kind](object_)
         if value is not None:
             return entry, value
@@ -501,45 +538,59 @@ def _verb(word: str) -> str:
     return word.removesuffix("e")
 
 
-@lru_cache(maxsize=1 << 14)
 def _entries(compared: str, declared: frozenset[str]) -> tuple[_Entry, ...]:
     """Families of a relation: first those that ask for a kind of object, then the single-valued."""
-    found = []
-    for pattern, entry in _patterns(declared):
+    registry = _registry(declared)
+    found = list(registry.literal.get(compared, ()))
+    for pattern, entry in registry.patterns:
         match = pattern.fullmatch(compared)
         if match:
-            words = " ".join(match.groups())
-            found.append(replace(entry, name=f"{entry.name} {words}") if words else entry)
+            found.append(replace(entry, name=" ".join((entry.name, *match.groups()))))
     return tuple(sorted(found, key=lambda entry: (not entry.kind, not entry.is_single)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Registry:
+    """Which families spellings belong to: those without ``*``, and those with."""
+
+    literal: Mapping[str, tuple[_Entry, ...]]
+    patterns: tuple[tuple[re.Pattern[str], _Entry], ...]
+
+
 @lru_cache(maxsize=16)
-def _patterns(declared: frozenset[str]) -> tuple[tuple[re.Pattern[str], _Entry], ...]:
-    known: set[str] = set()
-    found: list[tuple[re.Pattern[str], _Entry]] = []
+def _registry(declared: frozenset[str]) -> _Registry:
+    literal: dict[str, tuple[_Entry, ...]] = {}
+    patterns: list[tuple[re.Pattern[str], _Entry]] = []
+    for spelled, entry in _declared(declared):
+        if "*" in spelled:
+            patterns.append((_pattern(spelled), entry))
+        else:
+            bare = _KIND.sub(r"\1", spelled)
+            literal[bare] = (*literal.get(bare, ()), entry)
+    return _Registry(literal, tuple(patterns))
+
+
+def _declared(declared: frozenset[str]) -> Iterator[tuple[str, _Entry]]:
+    """Spellings as they are compared: of the families, then those that the caller added."""
     asked = {_spelled(one) for one in declared}
+    known: set[str] = set()
     for family in FAMILIES:
         spellings = [(one, False) for one in family.spellings]
         for spelling, is_inverse in spellings + [(one, True) for one in family.inverse]:
             spelled = _spelled(spelling)
+            is_single = family.is_single and spelled in asked
             if family.is_single:
                 known.add(spelled)
-            is_single = family.is_single and spelled in asked
-            entry = _Entry(family, family.name, _kind(spelling), is_inverse, is_single)
             if is_single or not family.is_single:
-                found.append((_pattern(spelled), entry))
-    for spelling in sorted(declared):
-        spelled = _spelled(spelling)
-        if spelled not in known:
-            known.add(spelled)
-            name = _KIND.sub(r"\1", spelled)
-            entry = _Entry(None, name, _kind(spelling), is_single=True)
-            found.append((_pattern(spelled), entry))
-    return tuple(found)
+                kind = _kind(spelling)
+                yield spelled, _Entry(family, family.name, kind, is_inverse, is_single)
+    for spelled in sorted(asked - known):
+        name = _KIND.sub(r"\1", spelled).replace(" *", "")
+        yield spelled, _Entry(None, name, _kind(spelled), is_single=True)
 
 
 def _pattern(spelled: str) -> re.Pattern[str]:
-    return re.compile(re.escape(_KIND.sub(r"\1", spelled)).replace(r"\*", r"(\S*[^\Ws])"))
+    return re.compile(re.escape(spelled).replace(r"\*", r"(\S*[^\Ws])"))
 
 
 def _kind(spelling: str) -> str:
@@ -570,10 +621,15 @@ def _as_amount(object_: str) -> str | None:
 
 
 def _as_date(object_: str) -> str | None:
-    if _ISO_DATE.search(object_):
+    """A date and nothing else: "6 June 2026", "the 6th of June", "Friday, 6 June at 3 pm"."""
+    if _ISO_DATE.fullmatch(object_):
         return object_
-    named = _MONTH_WORDS.intersection(re.findall(r"[a-z]+", object_))
-    return object_ if named and any(map(str.isdigit, object_)) else None
+    said = _WORD.findall(object_)
+    if not all(word in _DATE_WORDS or word[0].isdigit() for word in said):
+        return None
+    return (
+        object_ if _MONTH_WORDS.intersection(said) and any(w[0].isdigit() for w in said) else None
+    )
 
 
 _KINDS: Mapping[str, Callable[[str], str | None]] = {

@@ -163,7 +163,8 @@ def contests(
 
 def reading(fact: Fact, single_valued: Collection[str] = SINGLE_VALUED) -> Reading:
     """What a fact states, however it is spelled."""
-    return read(fact.subject, fact.predicate, fact.object, fact.polarity, single_valued)
+    registry = frozenset(single_valued)
+    return read(fact.subject, fact.predicate, fact.object, fact.polarity, registry)
 
 
 def bound(said: Iterable[tuple[T, Reading]]) -> tuple[list[list[T]], list[list[T]]]:

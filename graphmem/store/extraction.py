@@ -10,6 +10,7 @@ from sqlalchemy import bindparam
 
 from graphmem import facts
 from graphmem.courtesy import give_way
+from graphmem.dating import dated
 from graphmem.moods import mood
 from graphmem.predicates import affirmed
 from graphmem.store import order, queue
@@ -159,7 +160,7 @@ def _understand(tx: Transaction, passages: Sequence[Passage]) -> set[str]:
 
 def _rows(passage: Passage, result: Extraction, extractor: str) -> list[dict[str, Any]]:
     ground = facts.Ground(passage)
-    said = dict.fromkeys(map(affirmed, result.triples))
+    said = dict.fromkeys(dated(affirmed(one), passage) for one in result.triples)
     triples = [one for one in said if not facts.reject_reason(one)]
     ends = dict.fromkeys(end for one in triples for end in (one.subject, one.object))
     names = {end: ground.names(end) for end in ends}

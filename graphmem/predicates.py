@@ -271,6 +271,8 @@ Declared, never guessed: whatever is not here replaces nothing. Spelled as in ``
 one family competes with each other. ``SINGLE_VALUED | {"drives"}`` declares more.
 """
 
+# Who cannot do that dislikes.
+_ENDURED = frozenset({"can stand", "can bear"})
 _IDLE = frozenset({"now", "currently", "presently"})
 _KIND = re.compile(r"(.*) \((\w+)\)")
 _SINCE = re.compile(r"(?:has|have) been (.+) since")
@@ -423,6 +425,8 @@ def read(
         single_valued: spellings that have one value at a time; see ``SINGLE_VALUED``.
     """
     plan = _plan(predicate, single_valued)
+    if not polarity and plan.name in _ENDURED:
+        return read(subject, f"can not {plan.name[4:]}", object_, True, single_valued)
     subject, value = normal_form(subject), plan.value or normal_form(object_)
     entry, value = _fitting(plan.entries, value)
     if entry is None and plan.name == "is" and "'" in subject:
@@ -457,7 +461,7 @@ def _with_denial(said: Reading, plan: _Plan, entry: _Entry | None) -> Reading:
             value = kept if said.is_single else said.object
             return replace(said, object=value, denies=said.names[:1], denied=dropped)
     if entry and entry.family and entry.family.opposes:
-        return replace(said, denies=entry.family.opposes, denied=said.object)
+        return replace(said, denies=tuple(map(_named, entry.family.opposes)), denied=said.object)
     return said
 
 
@@ -602,10 +606,15 @@ def _declared(declared: frozenset[str]) -> Iterator[tuple[str, _Entry]]:
                 known.add(spelled)
             if is_single or not family.is_single:
                 kind = _kind(spelling)
-                yield spelled, _Entry(family, family.name, kind, is_inverse, is_single)
+                yield spelled, _Entry(family, _named(family.name), kind, is_inverse, is_single)
     for spelled in sorted(asked - known):
         name = _KIND.sub(r"\1", spelled).replace(" *", "")
         yield spelled, _Entry(None, name, _kind(spelled), is_single=True)
+
+
+def _named(family: str) -> str:
+    """A family's name among relations: none of them begins so ("rent" may be a verb)."""
+    return f"the {family}"
 
 
 def _pattern(spelled: str) -> re.Pattern[str]:
@@ -665,7 +674,7 @@ def _enders() -> dict[str, tuple[str, ...]]:
     for family in FAMILIES:
         for ender in family.enders:
             name = _compared(_plain(ender))
-            found[name] = (*found.get(name, ()), family.name)
+            found[name] = (*found.get(name, ()), _named(family.name))
     return found
 
 

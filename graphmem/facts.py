@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from typing import Literal
 
 from graphmem.grounding import Ground, ground
 from graphmem.identity import content_id, normal_form
@@ -24,6 +25,7 @@ __all__ = [
     "Evidence",
     "Ground",
     "Retirement",
+    "Ruling",
     "entity_id",
     "fact_id",
     "ground",
@@ -83,6 +85,8 @@ class Evidence:
         recorded_at: when the store learnt of it.
         extractor: what read it.
         thread: the passage's thread, within which ordinals compare; ``None`` is unknown.
+        heard_at: when the store first got the message; ``None`` is unknown.
+        mood: how it was meant, where that was not in earnest: ``"joke"``; ``""`` otherwise.
     """
 
     passage_id: str
@@ -101,6 +105,21 @@ class Evidence:
     recorded_at: datetime | None = None
     extractor: str = ""
     thread: str | None = None
+    heard_at: datetime | None = None
+    mood: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a person ruled on a fact.
+
+    Attributes:
+        verdict: that it is so, that it is in doubt, or that it is wrong.
+        at: when.
+    """
+
+    verdict: Literal["verified", "disputed", "rejected"]
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ def _write(
     changed = [id_ for id_ in sorted(current) if id_ in known and known[id_] != current[id_]]
     tx.write(_DELETE_FACT, [{**tx.owner, "id": id_} for id_ in gone])
     written = [
-        {**tx.owner, "id": id_, "slot": slots[id_], **_values(current[id_])}
+        {**tx.owner, "id": id_, "slot": slots[id_], "value": None, **_values(current[id_])}
         for id_ in (*new, *changed)
     ]
     tx.write(_PUT_FACT, written)

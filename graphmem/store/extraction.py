@@ -119,6 +119,7 @@ def _rows(passage: Passage, result: Extraction, extractor: str) -> list[dict[str
                 # The entity of the one end that it lacks.
                 "lacks": None if missing is None else facts.entity_id(missing),
                 "extractor": extractor,
+                "mood": "",
             }
         )
     return rows

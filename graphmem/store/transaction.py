@@ -14,9 +14,12 @@ from sqlalchemy import Connection, Executable, Row, bindparam, select, update
 from graphmem.store.bulk import Bulk, among, given, ours, put_row
 from graphmem.store.schema import HAS_WORDS, log, microseconds, scope_row
 from graphmem.store.sqlite import Database, insert_if_absent
-from graphmem.types import Scope
+from graphmem.types import Actor, Scope
 
-__all__ = ["Transaction", "transaction"]
+__all__ = ["NOBODY", "Transaction", "transaction"]
+
+NOBODY = Actor(kind="system")
+"""Who makes a change that nobody asked for."""
 
 _SEQ = select(scope_row.c.seq).where(ours(scope_row)).with_for_update()
 _COUNT = Bulk(update(scope_row).where(ours(scope_row)), ("seq",))
@@ -47,7 +50,7 @@ class Transaction:
     connection: Connection
     scope: Scope
     now: datetime
-    actor: str = ""
+    actor: Actor = NOBODY
     owner: dict[str, str] = field(init=False)
     at: int = field(init=False)
     _changes: list[dict[str, Any]] = field(default_factory=list)
@@ -88,10 +91,14 @@ class Transaction:
                 "action": action,
                 "kind": kind,
                 "id": id_,
-                "actor": self.actor,
+                "actor": self.actor.name,
                 "reason": reason,
                 "before": None if before is None else _encode(before),
                 "after": None if after is None else _encode(after),
+                "actor_kind": self.actor.kind,
+                "salt": None,
+                "digest": None,
+                "link": None,
             }
         )
 
@@ -119,7 +126,7 @@ class Transaction:
 
 @contextmanager
 def transaction(
-    database: Database, scope: Scope, *, now: datetime, actor: str = ""
+    database: Database, scope: Scope, *, now: datetime, actor: Actor = NOBODY
 ) -> Iterator[Transaction]:
     """Lock the scope, run the block, log what it recorded, commit; or leave all as it was.
 

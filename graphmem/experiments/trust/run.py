@@ -195,7 +195,9 @@ def _show(result: Mapping[str, Any], console: Console) -> None:
         deletion, contradiction = found["deletion"], found["contradiction"]
         steps = {f"{step['step']} {step['name']}": step["cells"] for step in deletion["steps"]}
         cases = {case: row["cells"] for case, row in contradiction["cells"].items()}
-        console.print(_table(f"deletion, {title}", deletion, steps, {target: target for target in TARGETS}))
+        console.print(
+            _table(f"deletion, {title}", deletion, steps, {target: target for target in TARGETS})
+        )
         console.print(_table(f"contradiction, {title}", contradiction, cases, SCORES))
 
 

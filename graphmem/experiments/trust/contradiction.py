@@ -193,11 +193,13 @@ def _durability(state: State) -> str:
 
 
 def _other_paths(said: Said) -> Iterator[Said]:
-    yield replace(said, session="brought in again", at=None, speaker=said.speaker or "Somebody")
+    person = replace(said, role="user", speaker=said.speaker or "Somebody", title=None)
+    yield replace(person, session="brought in again", at=None)
+    yield replace(person, session="echo", role="assistant", speaker="assistant", at=None)
+    document = replace(said, session=None, role="document", speaker=None)
+    yield replace(document, title="From a drawer", at=None)
     if said.at is not None:
         yield replace(said, session="an export of then")
-    yield replace(said, session="echo", role="assistant", speaker="assistant", title=None, at=None)
-    yield replace(said, session=None, role="document", speaker=None, title="From a drawer", at=None)
 
 
 def _twice(state: State) -> str:

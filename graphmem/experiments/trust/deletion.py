@@ -319,15 +319,15 @@ STEPS: Mapping[str, Callable[[State], str]] = {
     "readable": _readable,
     "delete": _delete,
     "absent": _absent,
-    "feed again": _feed,
-    "absent when fed again": _absent_when_read,
-    "background jobs, restart, rebuild": _jobs,
-    "absent after them": _absent,
-    "absent from every artefact": _artefacts,
-    "deletion auditable": _auditable,
+    "fed again": _feed,
+    "absent still": _absent_when_read,
+    "jobs, restart": _jobs,
+    "absent after": _absent,
+    "no artefact": _artefacts,
+    "auditable": _auditable,
     "shared before": _shared,
     "copy follows": _follow,
-    "absent from the copy": _absent_from_copy,
+    "absent in copy": _absent_from_copy,
 }
 """The steps by name, in order; each returns what is wrong, or ``""``."""
 

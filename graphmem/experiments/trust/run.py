@@ -59,7 +59,7 @@ class _Cell:
 
 def bench_trust(
     *,
-    triples: str = "recorded",
+    triples: str | Sequence[str] = SOURCES,
     wordings: int | None = None,
     embed_model: Any = None,
     json_path: str | Path | None = None,
@@ -68,8 +68,8 @@ def bench_trust(
     """Go through the deletion sequence and the contradiction matrix, in every wording.
 
     Args:
-        triples: ``recorded`` ones, which a model read (then what the offline rules reach is
-            measured beside it), or those of the ``rules`` alone.
+        triples: ``recorded`` ones, which a model read, those of the offline ``rules``, or one after
+            the other. Only with recorded ones can all be expected to pass.
         wordings: the first so many of each case; all where omitted.
         embed_model: as for ``GraphMemory.open``.
         json_path: where to write the result.
@@ -79,8 +79,8 @@ def bench_trust(
         ``deletion`` and ``contradiction``, each with ``passed`` cells ``of`` all, and with every
         wording that failed in a cell and why; a cell has passed when all its wordings have.
         ``steps`` have a cell for each target, ``cells`` are those of the cases. Beside them
-        ``wordings``, ``triples`` (what read them), ``rules`` (the same two matrices, with recorded
-        triples only) and ``machine``.
+        ``wordings``, ``triples`` (what read them) and ``machine``. Of two sources these are the
+        first one's figures, and the second's stand under its name.
 
     Raises:
         NotFound, InvalidInput: an unknown source of triples, no wording, or a result that cannot be
@@ -88,18 +88,19 @@ def bench_trust(
         MissingDependency: there is no embedding model, or the rules' parser is not installed.
     """
     must_take_file(json_path)
-    if triples not in SOURCES:
-        raise InvalidInput(f"triples must be one of {', '.join(SOURCES)}, not {triples!r}")
+    sources = list(dict.fromkeys([triples] if isinstance(triples, str) else triples))
+    if not sources or not set(sources) <= set(SOURCES):
+        raise InvalidInput(f"triples must be of {', '.join(SOURCES)}, not {triples!r:.80}")
     if wordings is not None and wordings < 1:
         raise InvalidInput("wordings must be at least 1")
     embedder = resolve(embed_model)
-    result = _measure(triples, wordings, embedder)
-    if triples == "recorded":
-        result["rules"] = _measure("rules", wordings, embedder)
-    result["machine"] = machine()
+    measured = {source: _measure(source, wordings, embedder) for source in sources}
+    first, *others = measured
+    result = {**measured[first], **{name: measured[name] for name in others}, "machine": machine()}
     if json_path is not None:
         write_json(json_path, result)
-    _show(result, console or Console())
+    for source, found in measured.items():
+        _show(source, found, console or Console())
     return result
 
 
@@ -190,21 +191,13 @@ def _rules() -> Extractor:
     return RulesExtractor()
 
 
-def _show(result: Mapping[str, Any], console: Console) -> None:
-    for title, found in _titled(result):
-        deletion, contradiction = found["deletion"], found["contradiction"]
-        steps = {f"{step['step']} {step['name']}": step["cells"] for step in deletion["steps"]}
-        cases = {case: row["cells"] for case, row in contradiction["cells"].items()}
-        console.print(
-            _table(f"deletion, {title}", deletion, steps, {target: target for target in TARGETS})
-        )
-        console.print(_table(f"contradiction, {title}", contradiction, cases, SCORES))
-
-
-def _titled(result: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    if "rules" not in result:
-        return [("rules' triples", result)]
-    return [("recorded triples", result), ("rules' triples", result["rules"])]
+def _show(source: str, found: Mapping[str, Any], console: Console) -> None:
+    deletion, contradiction = found["deletion"], found["contradiction"]
+    steps = {f"{step['step']} {step['name']}": step["cells"] for step in deletion["steps"]}
+    cases = {case: row["cells"] for case, row in contradiction["cells"].items()}
+    targets = {target: target for target in TARGETS}
+    console.print(_table(f"deletion, {source} triples", deletion, steps, targets))
+    console.print(_table(f"contradiction, {source} triples", contradiction, cases, SCORES))
 
 
 def _table(

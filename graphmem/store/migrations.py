@@ -116,7 +116,7 @@ def _hold_to_account(connection: Connection) -> None:
         """
         CREATE TABLE verdict (
             user TEXT NOT NULL, agent TEXT NOT NULL, fact_id TEXT NOT NULL,
-            verdict TEXT NOT NULL, at BIGINT NOT NULL,
+            ruling TEXT NOT NULL, at BIGINT NOT NULL,
             actor TEXT NOT NULL, actor_kind TEXT NOT NULL, reason TEXT NOT NULL,
             PRIMARY KEY (user, agent, fact_id)
         ) WITHOUT ROWID

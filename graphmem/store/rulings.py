@@ -13,7 +13,7 @@ from graphmem.types import Scope
 
 __all__ = ["rulings"]
 
-_VERDICTS = select(verdict.c.fact_id, verdict.c.verdict, verdict.c.at).where(
+_VERDICTS = select(verdict.c.fact_id, verdict.c.ruling, verdict.c.at).where(
     ours(verdict), among(verdict.c.fact_id)
 )
 _REJECTED = select(ban.c.fact_id, ban.c.at).where(ours(ban), among(ban.c.fact_id))
@@ -23,7 +23,7 @@ def rulings(connection: Connection, scope: Scope, fact_ids: Iterable[str]) -> di
     """The rulings on those of the facts that have one; a rejection outweighs a verdict."""
     asked = given(scope, fact_ids)
     found = {
-        row.fact_id: Ruling(row.verdict, row.at)
+        row.fact_id: Ruling(row.ruling, row.at)
         for row in connection.execute(_VERDICTS, asked).all()
     }
     for row in connection.execute(_REJECTED, asked).all():

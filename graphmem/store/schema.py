@@ -281,7 +281,7 @@ _partial(fact.c.value.is_not(None), "fact_value", fact.c.user, fact.c.agent, fac
 verdict = _table(
     "verdict",
     _key("fact_id"),
-    Column("verdict", Words, nullable=False),
+    Column("ruling", Words, nullable=False),
     Column("at", Instant, nullable=False),
     Column("actor", Words, nullable=False),
     Column("actor_kind", Words, nullable=False),

@@ -730,7 +730,8 @@ def _entries(compared: str, declared: frozenset[str]) -> tuple[_Entry, ...]:
         match = pattern.fullmatch(compared)
         if match:
             found.append(replace(entry, name=" ".join((entry.name, *match.groups()))))
-    return tuple(sorted(found, key=lambda entry: (not entry.kind, not entry.is_single)))
+    wide = ("", "place")
+    return tuple(sorted(found, key=lambda entry: (entry.kind in wide, not entry.is_single)))
 
 
 @dataclass(frozen=True, slots=True)

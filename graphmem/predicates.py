@@ -21,6 +21,7 @@ from graphmem.times import MONTHS
 from graphmem.types import Triple
 
 __all__ = [
+    "DETERMINERS",
     "FAMILIES",
     "SINGLE_VALUED",
     "Family",
@@ -63,6 +64,7 @@ class Family:
         enders: predicates that say of a value that it is over.
         opposes: families whose values for the same two ends this one contradicts.
         is_single: whether a subject has one value at a time.
+        is_mutual: whether it holds both ways: who ends it may be either of the two.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Family:
     enders: tuple[str, ...] = ()
     opposes: tuple[str, ...] = ()
     is_single: bool = True
+    is_mutual: bool = False
 
 
 def _attribute(name: str, *more: str, enders: tuple[str, ...] = ()) -> Family:
@@ -170,6 +173,7 @@ FAMILIES: tuple[Family, ...] = (
                  "is the wife of"),
         enders=("divorced", "has divorced", "is divorced from", "got divorced from",
                 "separated from", "is separated from", "has separated from"),
+        is_mutual=True,
     ),
     Family(
         "partner",
@@ -178,7 +182,7 @@ FAMILIES: tuple[Family, ...] = (
         enders=("broke up with", "has broken up with", "split up with", "has split up with",
                 "split from", "separated from", "is ex-partner of", "is ex-girlfriend of",
                 "is ex-boyfriend of", "is the ex of", "is ex of"),
-        is_single=False,
+        is_single=False, is_mutual=True,
     ),
     Family(
         "boss",
@@ -365,6 +369,10 @@ _NO_VERBS = frozenset({
     "clothing", "something", "nothing", "anything", "everything", "earring", "darling",
 })
 # What is in one of these is no home.
+DETERMINERS = ("a", "an", "the", "my", "your", "his", "her", "its", "our", "their")
+"""Words before a name that are none of it where values are compared."""
+
+_DETERMINED = re.compile(rf"^(?:{'|'.join(DETERMINERS)}) (?=\S)")
 _UNITS = re.compile(r"\b(?:project|team|department|dept|group|squad|division|section|unit|desk|"
                     r"shift|role|position|post|class|course|branch|sprint|phase|grade)\b")
 # fmt: on
@@ -386,6 +394,7 @@ _KIND = re.compile(r"(.*) \((\w+)\)")
 _SINCE = re.compile(r"(?:has|have) been (.+) since")
 _OWNED = re.compile(r"(?P<owner>.+?)(?:'s|(?<=s)') (?P<thing>.+)")
 _OF = re.compile(r"(?:the )?(?P<thing>.+?) of (?P<owner>.+)")
+_MUTUAL = frozenset(family.name for family in FAMILIES if family.is_mutual)
 _FROM_TO = re.compile(r"(.+?) to (.+)")
 # "moved from Oslo to" and "Bergen"
 _MOVED = re.compile(r"(\S+(?: \S+){0,2} from) (.+) to")
@@ -455,6 +464,7 @@ class Reading:
         denied: normal form of the value that is denied.
         is_event: whether what it denies is over by what it tells ("left"), and not by its being
             said: an event stays true, whatever is said later.
+        is_mutual: whether what it states or denies holds both ways.
     """
 
     names: tuple[str, ...]
@@ -465,6 +475,7 @@ class Reading:
     denies: tuple[str, ...] = ()
     denied: str = ""
     is_event: bool = False
+    is_mutual: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -585,8 +596,20 @@ def read(
         names = (plan.compared, entry.name)
     if entry and entry.is_inverse:
         subject, value = value, subject
-    said = Reading(names, subject, value, polarity != plan.flips, bool(entry and entry.is_single))
+    said = Reading(
+        names,
+        _bare(subject),
+        _bare(value),
+        polarity != plan.flips,
+        bool(entry and entry.is_single),
+        is_mutual=bool(entry and entry.family and entry.family.is_mutual),
+    )
     return _with_denial(said, plan, entry)
+
+
+def _bare(name: str) -> str:
+    """A name without the article or the owner that a sentence gave it: "a boat", "her boat"."""
+    return _DETERMINED.sub("", name) or name
 
 
 def _of_attribute(
@@ -674,9 +697,12 @@ def _ended(said: Reading, denies: tuple[str, ...], denied: str) -> Reading:
     if moved:
         left, reached = map(normal_form, moved.groups())
         if not _HOME_MOVED.fullmatch(said.names[0]) or _UNITS.search(denied):
-            return replace(said, object=reached, denies=denies, denied=left, is_event=True)
+            return replace(
+                said, object=_bare(reached), denies=denies, denied=_bare(left), is_event=True
+            )
         return Reading(denies[:1], said.subject, reached, True, True, denies, left, True)
-    return replace(said, denies=denies, denied=denied, is_event=True)
+    is_mutual = all(name in _MUTUAL for name in denies)
+    return replace(said, denies=denies, denied=_bare(denied), is_event=True, is_mutual=is_mutual)
 
 
 def _over(plan: _Plan, object_: str) -> tuple[tuple[str, ...], str] | None:

@@ -53,6 +53,11 @@ Ana | likes | fish                         -> Ana | went off | fish
 Ana | hates | fish                         -> Ana | has come to love | fish
 Ana | is subscribed to | Gazette           -> Ana | cancelled her subscription to | Gazette
 Ana | has appointment with | Dr Roth       -> Ana | cancelled appointment with | Dr Roth
+Ana | is dating | Tom                      -> Tom | broke up with | Ana
+Tom | is boyfriend of | Ana                -> Ana | broke up with | Tom
+Ana | is married to | Tom                  -> Tom | divorced | Ana
+Ana | has | dog                            -> Ana | no longer has | a dog
+Ana | owns | a boat                        -> Ana | sold | her boat
 shop | is open on | Sundays                -> shop | is closed on | Sundays
 """
 
@@ -69,6 +74,7 @@ Bo | plays | cello                         -> Bo | no longer plays | piano
 Bo | owns | boat                           -> Bo | sold | car
 Bo | likes | jazz                          -> Bo | hates | tango
 Bo | is | nurse                            -> Bo | is | vegan
+Ana | is married to | Tom                  -> Eva | divorced | Ana
 Bo's sister | is | Ada                     -> Bo's sister | is | Eva
 Bo | is teacher of | Ada                   -> Cy | is teacher of | Ada
 Bo | is president of | club A              -> Cy | became president of | club B

@@ -516,3 +516,72 @@ def test_64_nothing_is_merged_for_good(told):
         }
     )
     assert {"Anna", "Hanna", "Ms Anna Berg"} <= {entity.name for entity in memory.entities()}
+
+
+def test_13_one_live_fact_comes_before_a_hundred_that_it_superseded(tmp_path):
+    script = {
+        f"Note {number}: the office of Ivo is in room {number}.": [
+            Triple("Ivo", "lives in", f"room {number}")
+        ]
+        for number in range(101)
+    }
+    extractor = reading(script)
+    with open_memory(tmp_path / "m.db", extractor=extractor) as memory:
+        texts = list(script)
+        # The live one arrives in the middle.
+        order = [*range(50), 100, *range(50, 100)]
+        for number in order:
+            said = Message(texts[number], said_at=NOON + number * DAY)
+            memory.remember([said], session=f"s{number}")
+        assert memory.drain(120) == 0
+        assert live(memory) == {"Ivo lives in room 100"}
+        assert sum(fact.retired_at is not None for fact in memory.facts()) == 100
+        for question in ("In which room is the office of Ivo?", "Where does Ivo live?"):
+            found = memory.recall(question, top_k=5)
+            assert found[0].passage.text == texts[100]
+            assert {fact.text for fact in found.statements} == {"Ivo lives in room 100"}
+
+
+def test_8_both_players_are_shown_the_current_one_first_and_the_old_one_marked(told):
+    """mem0 5867, 4896, 5205, 5193."""
+    memory = told(
+        {
+            "My favourite player is Okocha.": [("default", "favourite player is", "Okocha")],
+            "My favourite player is Weah.": [("default", "favourite player is", "Weah")],
+        }
+    )
+    lines = context(memory, "Who is my favourite player?").split("\n")
+    weah = [number for number, line in enumerate(lines) if "Weah." in line]
+    okocha = [number for number, line in enumerate(lines) if "Okocha." in line]
+    assert weah[0] < okocha[0]
+    assert "no longer so" in lines[okocha[0]]
+    assert "no longer so" not in lines[weah[0]]
+
+
+def test_11_an_assignment_is_replaced_like_a_home(told):
+    """graphiti 1841: from one project to the next, whichever way it is said."""
+    memory = told(
+        {
+            "Bo is assigned to Kestrel.": [("Bo", "is assigned to", "Kestrel")],
+            "Bo lives in Graz.": [("Bo", "lives in", "Graz")],
+            "Bo moved from Kestrel to Heron.": [
+                ("Bo", "moved from", "Kestrel"),
+                ("Bo", "is assigned to", "Heron"),
+            ],
+        }
+    )
+    assert {"Bo is assigned to Heron", "Bo lives in Graz"} <= live(memory)
+    assert "Bo is assigned to Kestrel" not in live(memory)
+
+
+def test_4536_a_turned_mind_keeps_both_words_and_believes_the_new(told):
+    """mem0 4536: the contradiction deletes the old and stores nothing."""
+    memory = told(
+        {
+            "I love figs.": [("default", "loves", "figs")],
+            "I hate figs.": [("default", "hates", "figs")],
+        }
+    )
+    assert live(memory) == {"default hates figs"}
+    assert {fact.text for fact in memory.facts()} == {"default hates figs", "default loves figs"}
+    assert len(memory.passages()) == 2

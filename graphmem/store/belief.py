@@ -115,7 +115,7 @@ def _rivals(tx: Transaction, said: Sequence[facts.Stated]) -> set[str]:
     )
     values = {value for one in said if (value := facts.value(one))}
     found.update(row.id for row in tx.rows(_DENIALS, given(tx.scope, sorted(values))))
-    ends = {pair for one in said if (pair := facts.denied_ends(one))}
+    ends = {pair for one in said for pair in facts.denied_ends(one)}
     if ends:
         subjects, objects = (sorted(side) for side in map(set, zip(*ends, strict=True)))
         asked = {**given(tx.scope, subjects), "objects": _encode(objects)}

@@ -17,6 +17,7 @@ from sqlalchemy import select
 from graphmem import facts
 from graphmem.facts import Evidence
 from graphmem.store import queue, vectors
+from graphmem.store.actions import change_of
 from graphmem.store.bulk import among, delete_row, given, ours, put_row
 from graphmem.store.naming import Uses
 from graphmem.store.records import OF_MESSAGE, OF_PASSAGE, fact_ids, facts_by_id, stated
@@ -135,7 +136,8 @@ def _write(
     ]
     tx.write(_PUT_FACT, written)
     reworded = [id_ for id_ in changed if known[id_].text != current[id_].text]
-    vectors.drop(tx, [("fact", id_) for id_ in (*gone, *reworded)])
+    vectors.drop(tx, [("fact", id_) for id_ in gone])
+    vectors.outdate(tx, "fact", reworded)
     queue.drop(tx, "embed", [("fact", id_) for id_ in gone])
     queue.again(tx, "embed", [("fact", id_) for id_ in [*new, *reworded]])
 
@@ -164,7 +166,8 @@ def _record(
     if before == after:
         return
     id_ = (after or before).id  # type: ignore[union-attr]
-    tx.record(action, "fact", id_, reason=reason, before=_payload(before), after=_payload(after))
+    what = change_of(before, after, cause=action)
+    tx.record(what, "fact", id_, reason=reason, before=_payload(before), after=_payload(after))
 
 
 def _payload(one: Fact | None) -> dict[str, Any] | None:

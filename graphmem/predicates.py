@@ -18,6 +18,7 @@ from functools import lru_cache
 
 from graphmem.identity import normal_form
 from graphmem.times import MONTHS
+from graphmem.types import Triple
 
 __all__ = [
     "FAMILIES",
@@ -25,6 +26,7 @@ __all__ = [
     "Family",
     "Reading",
     "Relation",
+    "affirmed",
     "key",
     "read",
     "relation",
@@ -73,8 +75,10 @@ class Family:
 
 def _attribute(name: str, *more: str, enders: tuple[str, ...] = ()) -> Family:
     """A family of a noun: "phone number is", "has phone number"."""
-    spellings = (name, f"{name} is", f"has {name}", f"new {name} is", f"has new {name}")
-    return Family(name, (*spellings, *more), enders=enders)
+    spellings = (f"{name} is", f"has {name}", f"new {name} is", f"has new {name}")
+    # One word alone may be a verb: "rents".
+    bare = (name,) if " " in name else ()
+    return Family(name, (*bare, *spellings, *more), enders=enders)
 
 
 # fmt: off
@@ -283,8 +287,8 @@ _DATE_WORDS = _MONTH_WORDS | frozenset(
 )
 # "was not" and "has not" tell of the past, and "must not" is no denial of "must".
 _DENIAL = re.compile(
-    r"(?P<is>\b(?:is|are|am|will|can)) not(?! (?:only|stand|bear)\b)"
-    r"|\b(?P<do>does|do) (?:not(?! only\b)|no longer|never) (?P<verb>\w+)"
+    r"(?P<is>\b(?:is|are|am|will|can)) not\b(?! (?:only|stand|bear)\b)"
+    r"|\b(?P<do>does|do) (?:not\b(?! only\b)|no longer|never) (?P<verb>\w+)"
     r"|\b(?:no longer|never)\b"
 )
 _LEFT_OVER = re.compile(r"\b(?:any ?more|any longer)\b")
@@ -349,6 +353,20 @@ def relation(predicate: str) -> Relation:
         return Relation(text)
     name = " ".join(_LEFT_OVER.sub(" ", bare).split())
     return Relation(name, found % 2 == 1) if name else Relation(text)
+
+
+def affirmed(triple: Triple) -> Triple:
+    """A triple whose predicate denies as one of opposite polarity: "is no longer" as not "is".
+
+    So a denial and what it denies differ in polarity alone. Others are left as they are written.
+    """
+    told = relation(triple.predicate)
+    polarity = triple.polarity != told.flips
+    changed = triple
+    if told.flips and ", " not in triple.predicate:
+        changed = replace(changed, predicate=told.name, polarity=polarity)
+    bare = "" if polarity else _TAIL.sub("", triple.object)
+    return replace(changed, object=bare) if bare and bare != triple.object else changed
 
 
 def _plain(predicate: str) -> str:
@@ -436,7 +454,8 @@ def _with_denial(said: Reading, plan: _Plan, entry: _Entry | None) -> Reading:
         instead = _INSTEAD.fullmatch(said.object)
         if instead:
             kept, dropped = map(normal_form, instead.groups())
-            return replace(said, object=kept, denies=said.names[:1], denied=dropped)
+            value = kept if said.is_single else said.object
+            return replace(said, object=value, denies=said.names[:1], denied=dropped)
     if entry and entry.family and entry.family.opposes:
         return replace(said, denies=entry.family.opposes, denied=said.object)
     return said

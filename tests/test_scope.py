@@ -213,8 +213,7 @@ def test_every_statement_names_user_and_agent(tmp_path, recorder, failing):
     assert set(seen_above) - {""} <= set(texts), "nothing that SQLAlchemy runs is missed"
     assert set(texts) - set(seen_above), "what is run below it is seen as well"
     touching = [text for text in texts if _REFERENCE.search(plain(text)) or _INSERT.match(text)]
-    # Nothing bans yet.
-    assert {name for text in touching for name in OWNED if name in text} == OWNED - {"ban"}
+    assert {name for text in touching for name in OWNED if name in text} == OWNED
     assert len(touching) > 60
     loose = {text: unscoped(text) for text in touching if unscoped(text)}
     unexplained = {text: why for text, why in loose.items() if not allowed(text, QUEUE, MODEL)}

@@ -34,6 +34,7 @@ from graphmem.store import (
     queue,
     reading,
     records,
+    rivals,
     sqlite,
     transaction,
     vectors,
@@ -407,6 +408,7 @@ MODULES = (
     queue,
     reading,
     records,
+    rivals,
     transaction,
     vectors,
 )

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import combinations
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar
 
-from graphmem.facts.evidence import Evidence, firm, trusted
+from graphmem.facts.evidence import Evidence, entity_id, firm, trusted
 from graphmem.identity import content_id
 from graphmem.predicates import SINGLE_VALUED, Reading, read
 from graphmem.times import earliest, span
@@ -24,10 +24,12 @@ from graphmem.types import Fact
 __all__ = [
     "Outcome",
     "Retirement",
+    "Stated",
     "bound",
     "contests",
     "contradicts",
     "counted",
+    "denied_ends",
     "denied_slots",
     "denied_value",
     "differs",
@@ -73,7 +75,27 @@ class Outcome:
     disputed: frozenset[str] = frozenset()
 
 
-def slot(fact: Fact, single_valued: Collection[str] = SINGLE_VALUED) -> str | None:
+class Stated(Protocol):
+    """A statement: a fact, or a row of its evidence."""
+
+    @property
+    def subject(self) -> str:
+        """Its first end."""
+
+    @property
+    def predicate(self) -> str:
+        """The relation."""
+
+    @property
+    def object(self) -> str:
+        """Its other end."""
+
+    @property
+    def polarity(self) -> bool:
+        """Whether it affirms."""
+
+
+def slot(fact: Stated, single_valued: Collection[str] = SINGLE_VALUED) -> str | None:
     """What the fact is a value of: an id of subject and family, where one value is possible.
 
     Facts of one slot compete (see ``contests``); ``None`` for denials and any other predicate.
@@ -82,13 +104,13 @@ def slot(fact: Fact, single_valued: Collection[str] = SINGLE_VALUED) -> str | No
     return _slot(said.subject, said.names[0]) if said.is_single and said.polarity else None
 
 
-def value(fact: Fact) -> str | None:
-    """An id of the ends of what the fact is about: what it says is so, if it says so."""
+def value(fact: Stated) -> str | None:
+    """An id of the ends of what the fact says is so; ``None`` for a denial."""
     said = reading(fact)
     return _value(said.subject, said.object) if said.polarity else None
 
 
-def denied_value(fact: Fact) -> str | None:
+def denied_value(fact: Stated) -> str | None:
     """An id of the ends of what the fact denies or ends; ``None`` where it does neither.
 
     It equals the ``value`` of the facts that it may retire.
@@ -97,13 +119,19 @@ def denied_value(fact: Fact) -> str | None:
     return _value(said.subject, said.denied) if said.denies else None
 
 
-def denied_slots(fact: Fact, single_valued: Collection[str] = SINGLE_VALUED) -> tuple[str, ...]:
-    """The slots that hold what the fact denies, as far as that has one value at a time.
-
-    Names of other relations give ids that are no fact's slot.
-    """
+def denied_slots(fact: Stated, single_valued: Collection[str] = SINGLE_VALUED) -> tuple[str, ...]:
+    """The slots that may hold what the fact denies, if that has one value at a time."""
     said = reading(fact, single_valued)
     return tuple(_slot(said.subject, name) for name in said.denies)
+
+
+def denied_ends(fact: Stated) -> tuple[str, str] | None:
+    """Ids of the entities that what the fact denies has at its ends, or ``None``.
+
+    What has one value at a time may have others: ``denied_slots`` finds it.
+    """
+    said = reading(fact)
+    return (entity_id(said.subject), entity_id(said.denied)) if said.denies else None
 
 
 def supersede(
@@ -161,7 +189,7 @@ def contests(
     return Outcome(retired, frozenset(disputed - retired.keys()))
 
 
-def reading(fact: Fact, single_valued: Collection[str] = SINGLE_VALUED) -> Reading:
+def reading(fact: Stated, single_valued: Collection[str] = SINGLE_VALUED) -> Reading:
     """What a fact states, however it is spelled."""
     registry = frozenset(single_valued)
     return read(fact.subject, fact.predicate, fact.object, fact.polarity, registry)

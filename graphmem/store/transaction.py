@@ -26,7 +26,11 @@ __all__ = ["NOBODY", "Transaction", "transaction"]
 NOBODY = Actor(kind="system")
 """Who makes a change that nobody asked for."""
 
-_HEAD = select(scope_row.c.seq, scope_row.c.head).where(ours(scope_row)).with_for_update()
+_HEAD = (
+    select(scope_row.c.seq, scope_row.c.head, scope_row.c.bans)
+    .where(ours(scope_row))
+    .with_for_update()
+)
 _COUNT = Bulk(update(scope_row).where(ours(scope_row)), ("seq", "head"))
 _COUNT_VOID = Bulk(update(scope_row).where(ours(scope_row)), ("forget_seq",))
 _LOG = put_row(log)
@@ -52,6 +56,7 @@ class Transaction:
         actor: who or what makes the change, for the log.
         owner: the scope's columns of a row.
         at: its time as the driver takes it.
+        bans: how many keys of bans the scope has: 0 means that nothing has to be looked up.
     """
 
     connection: Connection
@@ -60,6 +65,7 @@ class Transaction:
     actor: Actor = NOBODY
     owner: dict[str, str] = field(init=False)
     at: int = field(init=False)
+    bans: int = field(init=False)
     _seq: int = field(init=False)
     _head: bytes | None = field(init=False)
     _by: dict[str, Any] = field(init=False)
@@ -70,7 +76,7 @@ class Transaction:
     def __post_init__(self) -> None:
         self.owner = given(self.scope)
         self.at = microseconds(self.now)
-        self._seq, self._head = self._lock()
+        self._seq, self._head, self.bans = self._lock()
         self._by = {
             **self.owner,
             "at": self.at,
@@ -78,14 +84,14 @@ class Transaction:
             "actor_kind": self.actor.kind,
         }
 
-    def _lock(self) -> tuple[int, bytes | None]:
-        """Lock the scope's row, made at its first write; returns where its log ends."""
+    def _lock(self) -> tuple[int, bytes | None, int]:
+        """Lock the scope's row, made at its first write; returns what is in it."""
         row = self.connection.execute(_HEAD, self.owner).first()
         if row is None:
             new = insert_if_absent(scope_row).values(**self.owner, seq=0, forget_seq=0)
             self.connection.execute(new)
             row = self.connection.execute(_HEAD, self.owner).one()
-        return row.seq, row.head
+        return row.seq, row.head, row.bans
 
     def rows(
         self, statement: Executable, parameters: Mapping[str, Any] | None = None
@@ -100,6 +106,19 @@ class Transaction:
     def write(self, statement: Bulk, rows: Sequence[Mapping[str, Any]]) -> None:
         """Execute for each row of the scope; no rows, no statement."""
         statement.run(self.connection, rows)
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Undo at its end whatever the block does: to see what it would do."""
+        noted, erased = len(self._changes), set(self._erased)
+        is_voiding, bans = self._is_voiding, self.bans
+        savepoint = self.connection.begin_nested()
+        try:
+            yield
+        finally:
+            savepoint.rollback()
+            del self._changes[noted:]
+            self._erased, self._is_voiding, self.bans = erased, is_voiding, bans
 
     # -- the log ---------------------------------------------------------------------------------
 

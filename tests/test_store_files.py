@@ -255,7 +255,7 @@ def _age_to_4(path: Path) -> None:
             "ALTER TABLE log DROP COLUMN salt",
             "ALTER TABLE log DROP COLUMN digest",
             "ALTER TABLE log DROP COLUMN link",
-            "DELETE FROM meta WHERE key = 'secret'",
+            "DELETE FROM meta WHERE key IN ('secret', 'beliefs')",
             "DELETE FROM sqlite_stat1 WHERE tbl IN ('ban', 'verdict')"
             " OR idx IN ('fact_value', 'log_reason')",
             "UPDATE log SET action = 'put' WHERE kind = 'passage' AND action = 'add'",

@@ -22,7 +22,7 @@ from graphmem.store.naming import Uses
 from graphmem.store.records import OF_MESSAGE, OF_PASSAGE, fact_ids, facts_by_id, stated
 from graphmem.store.rivals import rivals
 from graphmem.store.rulings import rulings
-from graphmem.store.schema import evidence, fact, message, microseconds, passage
+from graphmem.store.schema import chunks, evidence, fact, message, microseconds, passage
 from graphmem.store.transaction import Transaction
 from graphmem.types import Fact
 
@@ -99,9 +99,12 @@ def rebelieve(tx: Transaction, fact_ids: Iterable[str], *, action: str, reason: 
     For when the rules have changed by which facts contest: all facts of the scope, at once.
     """
     ids = sorted(fact_ids)
-    here = facts_by_id(tx.connection, tx.scope, ids)
-    tx.write(_PLACE_FACT, [{**tx.owner, "id": id_, **_place(here[id_])} for id_ in sorted(here)])
-    believe(tx, ids, action=action, reason=reason)
+    for some in chunks(ids):
+        here = facts_by_id(tx.connection, tx.scope, some)
+        rows = [{**tx.owner, "id": id_, **_place(here[id_])} for id_ in sorted(here)]
+        tx.write(_PLACE_FACT, rows)
+    for some in chunks(ids):
+        believe(tx, some, action=action, reason=reason)
 
 
 def _write(tx: Transaction, known: Mapping[str, Fact], current: Mapping[str, Fact]) -> None:

@@ -6,13 +6,29 @@ import secrets
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 
-from sqlalchemy import Connection, insert, select, text, update
+from sqlalchemy import Connection, delete, insert, select, text, update
 
 from graphmem.errors import StoreCorrupt, StoreVersion
 from graphmem.store import chain
 from graphmem.store.schema import SCHEMA_VERSION, STATISTICS, meta, metadata
 
-__all__ = ["SCHEMA_VERSION", "STEPS", "Step", "build", "identity", "secret", "upgrade", "version"]
+__all__ = [
+    "RULES",
+    "SCHEMA_VERSION",
+    "STEPS",
+    "Step",
+    "beliefs",
+    "believe_by",
+    "build",
+    "identity",
+    "secret",
+    "upgrade",
+    "version",
+]
+
+RULES = 1
+"""Version of the rules by which evidence becomes facts. Raise it when the same rows would give
+other facts: every store believes anew when it is opened next (see ``renewal``)."""
 
 Step = Callable[[Connection], None]
 
@@ -196,6 +212,7 @@ STEPS: dict[int, Step] = {1: _know_names, 2: _be_somebody, 3: _find_words, 4: _h
 _VERSION = "schema_version"
 _IDENTITY = "identity"
 _SECRET = "secret"
+_BELIEFS = "beliefs"
 
 
 def build(connection: Connection) -> None:
@@ -204,6 +221,7 @@ def build(connection: Connection) -> None:
     connection.execute(insert(meta).values(key=_VERSION, value=str(SCHEMA_VERSION)))
     _identify(connection)
     _key_digests(connection)
+    believe_by(connection, RULES)
     _advise(connection)
 
 
@@ -219,6 +237,18 @@ def secret(connection: Connection) -> bytes:
     """The key of the store's digests: made with it, the same in every copy of the file."""
     value = connection.execute(select(meta.c.value).where(meta.c.key == _SECRET)).scalar_one()
     return bytes.fromhex(value)
+
+
+def beliefs(connection: Connection) -> int:
+    """The version of the rules by which the store's facts were made; 0: nobody has said."""
+    value = connection.execute(select(meta.c.value).where(meta.c.key == _BELIEFS)).scalar()
+    return int(value) if value is not None and value.isdecimal() else 0
+
+
+def believe_by(connection: Connection, rules: int) -> None:
+    """Note the version of the rules by which the store's facts were made."""
+    connection.execute(delete(meta).where(meta.c.key == _BELIEFS))
+    connection.execute(insert(meta).values(key=_BELIEFS, value=str(rules)))
 
 
 def _identify(connection: Connection) -> None:

@@ -20,6 +20,7 @@ from graphmem.store import (
     migrations,
     queue,
     reading,
+    renewal,
     vectors,
 )
 from graphmem.store.location import Location
@@ -81,7 +82,13 @@ class Store:
             StoreVersion: it was written by a newer graphmem.
             StoreReadOnly: there is none, and none can be made there.
         """
-        return cls(Database.acquire(Location.of(uri)))
+        store = cls(Database.acquire(Location.of(uri)))
+        try:
+            renewal.renew(store._database)
+        except BaseException:
+            store.close()
+            raise
+        return store
 
     def close(self) -> None:
         """Let go of the store; closing twice does no harm."""

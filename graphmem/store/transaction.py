@@ -152,12 +152,14 @@ class Transaction:
         )
 
     @contextmanager
-    def summing_up(self, action: str, kind: str, id_: str, *, reason: str = "") -> Iterator[None]:
+    def summing_up(
+        self, action: str, kind: str, id_: str, *, after: Mapping[str, Any] | None = None
+    ) -> Iterator[None]:
         """Log one entry for all that is noted in the block."""
         start = len(self._changes)
         yield
         del self._changes[start:]
-        self.record(action, kind, id_, reason=reason)
+        self.record(action, kind, id_, after=after)
 
     def voids(self) -> None:
         """Make what was derived from the scope so far stale: recalls that are kept, and indexes."""

@@ -239,9 +239,14 @@ class Fact:
         return f"{self.subject} {predicate} {self.object}"
 
     @property
+    def is_trusted(self) -> bool:
+        """Whether it is, or was, believed: not withheld."""
+        return self.status in ("asserted", "verified")
+
+    @property
     def is_live(self) -> bool:
         """Whether it may seed a recall: believed now, and neither withheld nor superseded."""
-        return self.retired_at is None and self.status in ("asserted", "verified")
+        return self.retired_at is None and self.is_trusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +345,8 @@ class Recall:
         seeds: entities of the reset distribution, heaviest first.
         withheld: how many facts were kept out, by reason.
         timings: milliseconds by stage; ``total`` is all of them.
+        as_of: the time in the world that was asked for; ``None`` is now.
+        known_at: the time of the memory that was asked for; ``None`` is now.
     """
 
     query: str
@@ -351,13 +358,18 @@ class Recall:
     seeds: tuple[Seed, ...] = ()
     withheld: Mapping[str, int] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)
+    as_of: datetime | None = None
+    known_at: datetime | None = None
 
     @property
     def statements(self) -> tuple[Fact, ...]:
-        """The live seed facts, best first, without those that say the same words cut otherwise."""
+        """The live seed facts, best first, without those that say the same words cut otherwise.
+
+        Of another time those that held then, whatever replaced them since.
+        """
         first: dict[str, Fact] = {}
         for hit in self.facts:
-            if hit.fact.is_live:
+            if hit.fact.is_live or self.as_of is not None:
                 first.setdefault(normal_form(hit.fact.text), hit.fact)
         return tuple(first.values())
 

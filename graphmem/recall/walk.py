@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graphmem.index.graph import Graph
 from graphmem.index.ids import Ids
 from graphmem.index.index import Index
 from graphmem.index.lists import Bools, Floats, Ints, places
+from graphmem.recall.power import power
 from graphmem.recall.push import push
+from graphmem.recall.ranks import Ranks
 from graphmem.recall.seeds import Reset
 from graphmem.settings import RecallSettings
 
@@ -38,9 +41,33 @@ class Reached:
 
 
 def walk(memory: Index, start: Reset, settings: RecallSettings) -> Reached:
-    """Where the walk comes to from a reset distribution."""
+    """Where the walk comes to from a reset distribution.
+
+    A small graph is walked whole, a large one around the reset: which of them depends on what is
+    in the graph alone, so that equal memories give equal answers. The best passages are the same by
+    both; of the others a push knows the ranks only as well as it needs to.
+    """
     graph = memory.graph
-    found = push(
+    found = (_whole if graph.has_at_most(settings.walk_all) else _around)(graph, start, settings)
+    is_passage = _is_passage(found.vertices)
+    passages, ranks = found.vertices[is_passage] // 2, found.values[is_passage]
+    order = np.argsort(passages)
+    top = float(ranks.max(initial=0.0))
+    return Reached(passages[order], ranks[order] / top if top > 0 else ranks[order])
+
+
+def _whole(graph: Graph, start: Reset, settings: RecallSettings) -> Ranks:
+    return power(
+        graph.transition,
+        start.vertices,
+        start.weights,
+        damping=settings.damping,
+        heaviest=graph.heaviest_passage,
+    )
+
+
+def _around(graph: Graph, start: Reset, settings: RecallSettings) -> Ranks:
+    return push(
         graph.steps,
         len(graph),
         start.vertices,
@@ -53,11 +80,6 @@ def walk(memory: Index, start: Reset, settings: RecallSettings) -> Reached:
         most_work=settings.most_work,
         workspace=graph.workspace,
     )
-    is_passage = _is_passage(found.vertices)
-    passages, ranks = found.vertices[is_passage] // 2, found.values[is_passage]
-    order = np.argsort(passages)
-    top = float(ranks.max(initial=0.0))
-    return Reached(passages[order], ranks[order] / top if top > 0 else ranks[order])
 
 
 def _is_passage(vertices: Ints) -> Bools:

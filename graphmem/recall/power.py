@@ -17,7 +17,7 @@ most d times that of the term before it. Once term n is added, what h still lack
 
 and strength times as much of y. All together y lacks d^(n + 1) times the part of r that has edges,
 because steps lose nothing; sum(y) is known exactly for the same reason. The smaller one counts. The
-steps end when no vertex that is ranked can gain more than 1e-9: at damping 0.5 after 30 steps at
+steps end when no vertex that is ranked can gain more than 1e-9: at damping 0.5 after 29 steps at
 the latest, as 0.5^30 < 1e-9, and on memories after 18 to 26.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphmem.index.index import Index
-from graphmem.index.lists import Ints
+from graphmem.index.lists import Ints, each_once, is_first
 from graphmem.index.lists import among as is_among
 from graphmem.recall.seeds import Seeds
 
@@ -60,7 +60,7 @@ def _pairs(
     good = (seeds.scores >= least.min()).nonzero()[0]
     good = good[~memory.facts.is_retired(seeds.known[good])]
     ends, known = memory.facts.ends(facts), memory.facts.ends(seeds.known[good])
-    touches = is_among(np.unique(ends), known.ravel()).reshape(known.shape).any(axis=1)
+    touches = is_among(each_once(ends.ravel()), known.ravel()).reshape(known.shape).any(axis=1)
     good, known = good[touches], known[touches]
     others = seeds.known[good]
     shares = (ends[:, None, :, None] == known[None, :, None, :]).any(axis=(2, 3))
@@ -85,8 +85,7 @@ def _pairs(
     place, others, stating = place[is_alike], others[is_alike], stating[is_alike]
     ranks = memory.passages.ids.ranks(stating)
     order = np.lexsort((ranks, -days(stating), -seeds.score(others), place))
-    _, first = np.unique(place[order], return_index=True)
-    chosen = order[first]
+    chosen = order[is_first(place[order])]
     return dated[place[chosen]], stating[chosen]
 
 
@@ -97,5 +96,5 @@ def _best_facts(memory: Index, passages: Ints, seeds: Seeds) -> tuple[Ints, Ints
     fits = scores > 0
     places, facts, scores = places[fits], facts[fits], scores[fits]
     order = np.lexsort((memory.facts.ids.ranks(facts), -scores, places))
-    places, first = np.unique(places[order], return_index=True)
-    return passages[places], facts[order][first]
+    best = order[is_first(places[order])]
+    return passages[places[best]], facts[best]

@@ -2,6 +2,8 @@
 
     GraphMemError
     ├── InvalidInput          a wrong value at the public door          (also a ValueError)
+    │   └── Ambiguous         words that ask to forget mean several things
+    ├── NotAllowed            this actor may not make this change       (also a PermissionError)
     ├── MissingDependency     an extra is not installed                 (also an ImportError)
     ├── StoreError            the store cannot be used
     │   ├── StoreCorrupt      the file is damaged or is not a store
@@ -20,13 +22,17 @@ attribute as well.
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
+    "Ambiguous",
     "EmbedderMismatch",
     "EmbeddingError",
     "ExtractionError",
     "GraphMemError",
     "InvalidInput",
     "MissingDependency",
+    "NotAllowed",
     "NotFound",
     "StoreBusy",
     "StoreCorrupt",
@@ -43,6 +49,22 @@ class GraphMemError(Exception):
 
 class InvalidInput(GraphMemError, ValueError):
     """A value at the public door has the wrong type or is out of range."""
+
+
+class Ambiguous(InvalidInput):
+    """Words that ask to forget may mean several things, or nothing that is stored.
+
+    Attributes:
+        candidates: what they may mean, as ``graphmem.types.Candidate``, likeliest first.
+    """
+
+    def __init__(self, message: str, *, candidates: tuple[Any, ...] = ()) -> None:
+        super().__init__(message)
+        self.candidates = candidates
+
+
+class NotAllowed(GraphMemError, PermissionError):
+    """This kind of actor may not make this change: ask a person."""
 
 
 class MissingDependency(GraphMemError, ImportError):

@@ -10,18 +10,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime
 from functools import partial
 from numbers import Real
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphmem import embedding, passages
+from graphmem.arguments import now, text
 from graphmem.courtesy import served_first
+from graphmem.curating import Curating
 from graphmem.errors import InvalidInput, MissingDependency
 from graphmem.faults import Faults
 from graphmem.identity import clean_text
@@ -32,18 +34,13 @@ from graphmem.settings import RecallSettings
 from graphmem.store import Store
 from graphmem.types import (
     Embedder,
-    Entity,
     Extractor,
-    Fact,
     Message,
-    Passage,
     Recall,
     Receipt,
     Role,
     Scope,
-    Source,
     Stats,
-    Status,
     Usage,
 )
 from graphmem.worker import Worker
@@ -58,7 +55,7 @@ DEFAULT_SCOPE = "default"
 MAX_TOP_K = 1000
 
 
-class GraphMemory:
+class GraphMemory(Curating):
     """Long-term memory on a knowledge graph: remember text, recall passages.
 
     Most users call ``open``::
@@ -201,7 +198,7 @@ class GraphMemory:
         options = {name: value for name, value in given.items() if value is not None}
         if title is not None:
             options.setdefault("role", "document")
-        session = _text("session", session)
+        session = text("session", session)
         if isinstance(content, (str, Message)):
             several: Sequence[str | Message] = [content]
         else:
@@ -218,56 +215,11 @@ class GraphMemory:
                 admitted.append(message)
         if not admitted:
             return Receipt(owner, dropped=tuple(dropped))
-        receipt = self._store.put(owner, admitted, session=session, now=_now())
+        receipt = self._store.put(owner, admitted, session=session, now=now())
         self._indexes.wrote(owner)
         if receipt.stored:
             self._worker.notify()
         return replace(receipt, dropped=(*dropped, *receipt.dropped))
-
-    def forget(
-        self,
-        scope: Scope | str | None = None,
-        *,
-        passage: str | None = None,
-        message: str | None = None,
-        session: str | None = None,
-        everything: bool = False,
-        reason: str = "",
-    ) -> Receipt:
-        """Erase a passage, a message, a session, or everything in a scope.
-
-        What only the forgotten text carried (facts, entities, vectors, index entries, the words in
-        the file) goes with it; what a live passage states as well stays.
-
-        Args:
-            scope: whose memory; the memory's own where omitted.
-            passage: a passage's ``id``, as in ``recall`` and ``passages``.
-            message: a passage's ``message_id``: all parts of a long message or document.
-            session: a conversation's name.
-            everything: the whole scope.
-            reason: kept in the store's log.
-
-        Raises:
-            InvalidInput: not exactly one of the four was named.
-            NotFound: there is no such passage, message or session in this scope.
-        """
-        check_target(passage, message, session, everything=everything)
-        receipt = self._store.forget(
-            self._scope(scope),
-            passages=(passage,) if passage is not None else (),
-            messages=(message,) if message is not None else (),
-            session=_text("session", session),
-            everything=everything,
-            reason=_text("reason", reason) or "",
-            now=_now(),
-        )
-        self._indexes.wrote(receipt.scope)
-        if not self._indexes.forgotten(receipt.scope):
-            held = "the vectors leave the index's folder when its files can be removed"
-            receipt = replace(receipt, deferred=(*receipt.deferred, held))
-        self.faults.forget_last()
-        self._worker.notify()
-        return receipt
 
     def drain(
         self,
@@ -335,7 +287,7 @@ class GraphMemory:
         if not isinstance(top_k, int) or isinstance(top_k, bool) or not 1 <= top_k <= MAX_TOP_K:
             raise InvalidInput(f"top_k must be a whole number from 1 to {MAX_TOP_K}, not {top_k!r}")
         query = clean_text(query)
-        session = _text("session", session)
+        session = text("session", session)
         clock = [time.perf_counter()]
         with served_first():
             index = self._indexes.current(owner)
@@ -365,61 +317,6 @@ class GraphMemory:
         update, embed, total = ((clock[n] - clock[m]) * 1e3 for n, m in ((1, 0), (2, 1), (3, 0)))
         timings = {"update": update, "embed": embed, **found.timings, "total": total}
         return replace(found, timings=timings)
-
-    def facts(
-        self,
-        scope: Scope | str | None = None,
-        *,
-        subject: str | None = None,
-        status: Status | None = None,
-        passage: str | None = None,
-    ) -> list[Fact]:
-        """Facts of a scope, by id, of every status unless one is named.
-
-        Raises:
-            InvalidInput: a wrong type, or no such status.
-        """
-        owner = self._scope(scope)
-        subject, passage = _text("subject", subject), _text("passage", passage)
-        if status is not None and status not in get_args(Status):
-            raise InvalidInput(f"unknown status {status!r}: use {', '.join(get_args(Status))}")
-        return self._store.facts(owner, subject=subject, status=status, passage=passage)
-
-    def sources(self, fact: str | Fact, *, scope: Scope | str | None = None) -> list[Source]:
-        """Where a fact comes from: who said it, when, in which words, and what read it there.
-
-        Args:
-            fact: a fact of ``recall`` or ``facts``, live or not, or its ``id``.
-            scope: whose memory; the memory's own where omitted.
-
-        Returns:
-            One source for each passage that it was read from (and for each of several claimants
-            that one passage names), at least one. They stand in the order said, then by passage
-            id; those of unknown time keep their place in their conversation, or come first.
-
-        Raises:
-            InvalidInput: neither a ``Fact`` nor a string.
-            NotFound: there is no such fact in this scope, whoever else has it.
-        """
-        owner = self._scope(scope)
-        if not isinstance(fact, (str, Fact)):
-            raise InvalidInput(f"fact must be a Fact or its id, not {type(fact).__name__}")
-        fact_id = fact.id if isinstance(fact, Fact) else clean_text(fact)
-        return self._store.sources(owner, fact_id)
-
-    def entities(self, scope: Scope | str | None = None) -> list[Entity]:
-        """Entities of a scope, by name."""
-        return self._store.entities(self._scope(scope))
-
-    def passages(
-        self, scope: Scope | str | None = None, *, session: str | None = None
-    ) -> list[Passage]:
-        """Passages of a scope in the order in which they were said."""
-        return self._store.passages(self._scope(scope), session=_text("session", session))
-
-    def forget_seq(self, scope: Scope | str | None = None) -> int:
-        """Grows with every forget in a scope: what was derived under an older one is stale."""
-        return self._store.forget_seq(self._scope(scope))
 
     def stats(self, scope: Scope | str | None = None) -> Stats:
         """Counts of a scope, and of this process's work on the whole store."""
@@ -459,11 +356,6 @@ class GraphMemory:
 
     # -- parts -----------------------------------------------------------------------------------
 
-    def _scope(self, scope: Scope | str | None) -> Scope:
-        if self._is_closed:
-            raise InvalidInput("this memory is closed; open it again with GraphMemory.open(uri)")
-        return self.scope if scope is None else Scope.of(scope)
-
     def _query_vector(self, query: str, scope: Scope) -> NDArray[np.float32] | None:
         """The question's vector, or None where there is none to be had: words still work."""
         if not query.strip():
@@ -499,29 +391,6 @@ class _Reading:
         )
         self.has_missed = len(rows.passages) < len(passages)
         return rows
-
-
-def check_target(
-    passage: str | None, message: str | None, session: str | None, *, everything: bool
-) -> None:
-    """Check what a forget names.
-
-    Raises:
-        InvalidInput: not exactly one thing, or a wrong type.
-    """
-    named = {"passage": passage, "message": message, "session": session}
-    given = [_text(name, value) for name, value in named.items()]
-    if sum(value is not None for value in given) + bool(everything) != 1:
-        raise InvalidInput("name exactly one of passage=, message=, session=, everything=True")
-
-
-def _text(name: str, value: object) -> str | None:
-    """A name or id that a caller passed, as it is stored."""
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise InvalidInput(f"{name} must be a string, not {type(value).__name__}")
-    return clean_text(value)
 
 
 def _check_parts(extractor: object, settings: object, workers: object) -> None:
@@ -574,7 +443,3 @@ def _message(item: str | Message, options: Mapping[str, Any]) -> Message:
     if isinstance(item, str):
         return Message(item, **options)
     raise InvalidInput(f"remember takes text, a Message, or several; got {type(item).__name__}")
-
-
-def _now() -> datetime:
-    return datetime.now(timezone.utc)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from calendar import isleap, monthrange
 from collections.abc import Iterable
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 
 __all__ = ["MONTHS", "earliest", "latest", "moment", "span"]
 
@@ -33,26 +33,30 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(_ZULU.sub("+00:00", text))
 
 
-def span(value: str | None) -> tuple[datetime, datetime] | None:
+def span(value: str | None, zone: tzinfo | None = None) -> tuple[datetime, datetime] | None:
     """The first and the last moment of a time; ``None`` for no time.
 
-    A calendar time counts as UTC, for want of a zone, and so does a clock time that states none.
+    Args:
+        value: the time.
+        zone: where a calendar time, and a clock time that states no zone, counts; UTC by default.
     """
+    if not value:
+        return None
     try:
-        return _span(value or "")
+        return _span(value, zone or timezone.utc)
     except (ValueError, OverflowError):
         return None
 
 
-def _span(value: str) -> tuple[datetime, datetime] | None:
+def _span(value: str, zone: tzinfo) -> tuple[datetime, datetime] | None:
     found = _CALENDAR.fullmatch(value)
     if found:
-        return _calendar_span(int(found[1]), int(found[2] or 0), int(found[3] or 0))
+        return _calendar_span(int(found[1]), int(found[2] or 0), int(found[3] or 0), zone)
     # Newer Pythons read more notations than older ones: only what all of them read counts.
     if not _CLOCK.match(value):
         return None
     at = moment(value)
-    at = at if at.tzinfo else at.replace(tzinfo=timezone.utc)
+    at = at if at.tzinfo else at.replace(tzinfo=zone)
     return at, at
 
 
@@ -80,7 +84,7 @@ def _spans(values: Iterable[str | None]) -> dict[str, tuple[datetime, datetime]]
     return {value: ends for value in values if value and (ends := span(value))}
 
 
-def _calendar_span(year: int, month: int, day: int) -> tuple[datetime, datetime]:
-    first = datetime(year, month or 1, day or 1, tzinfo=timezone.utc)
+def _calendar_span(year: int, month: int, day: int, zone: tzinfo) -> tuple[datetime, datetime]:
+    first = datetime(year, month or 1, day or 1, tzinfo=zone)
     days = 1 if day else monthrange(year, month)[1] if month else 365 + isleap(year)
     return first, first + (timedelta(days=days) - timedelta(microseconds=1))

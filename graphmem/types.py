@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
 from graphmem.errors import InvalidInput
 from graphmem.identity import clean_text, normal_form
@@ -21,13 +21,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "Actor",
+    "ActorKind",
+    "Ban",
+    "Candidate",
     "Changes",
+    "Diff",
     "Embedder",
     "Entity",
     "Extraction",
     "Extractor",
     "Fact",
     "FactHit",
+    "LogCheck",
+    "LogEntry",
     "Message",
     "Passage",
     "RankedPassage",
@@ -49,6 +56,7 @@ __all__ = [
 Role = Literal["user", "assistant", "system", "tool", "document"]
 VectorKind = Literal["passage", "fact", "entity"]
 Route = Literal["graph", "dense", "lexical", "empty"]
+ActorKind = Literal["person", "agent", "application", "extractor", "embedder", "system"]
 Status = Literal["candidate", "asserted", "verified", "disputed", "rejected"]
 
 
@@ -231,9 +239,14 @@ class Fact:
         return f"{self.subject} {predicate} {self.object}"
 
     @property
+    def is_trusted(self) -> bool:
+        """Whether it is, or was, believed: not withheld."""
+        return self.status in ("asserted", "verified")
+
+    @property
     def is_live(self) -> bool:
         """Whether it may seed a recall: believed now, and neither withheld nor superseded."""
-        return self.retired_at is None and self.status in ("asserted", "verified")
+        return self.retired_at is None and self.is_trusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,11 +318,13 @@ class RankedPassage:
         passage: the passage.
         score: higher is better; comparable within one recall only, no probability.
         facts: the facts on its way: seed facts it states and facts that share an entity with them.
+        outdated: facts that it states and that are no longer so: retired, or found wrong.
     """
 
     passage: Passage
     score: float
     facts: tuple[Fact, ...] = ()
+    outdated: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +342,8 @@ class Recall:
         seeds: entities of the reset distribution, heaviest first.
         withheld: how many facts were kept out, by reason.
         timings: milliseconds by stage; ``total`` is all of them.
+        as_of: the time in the world that was asked for; ``None`` is now.
+        known_at: the time of the memory that was asked for; ``None`` is now.
     """
 
     query: str
@@ -338,13 +355,18 @@ class Recall:
     seeds: tuple[Seed, ...] = ()
     withheld: Mapping[str, int] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)
+    as_of: datetime | None = None
+    known_at: datetime | None = None
 
     @property
     def statements(self) -> tuple[Fact, ...]:
-        """The live seed facts, best first, without those that say the same words cut otherwise."""
+        """The live seed facts, best first, without those that say the same words cut otherwise.
+
+        Of another time those that held then, whatever replaced them since.
+        """
         first: dict[str, Fact] = {}
         for hit in self.facts:
-            if hit.fact.is_live:
+            if hit.fact.is_live or self.as_of is not None:
                 first.setdefault(normal_form(hit.fact.text), hit.fact)
         return tuple(first.values())
 
@@ -370,6 +392,146 @@ def _shortened(text: str, width: int = 60) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Actor:
+    """Who makes a change.
+
+    Attributes:
+        name: as the caller gives it; ``""`` is unnamed.
+        kind: what it is. Only a person may verify a fact or lift a ban.
+    """
+
+    name: str = ""
+    kind: ActorKind = "person"
+
+    @classmethod
+    def of(cls, value: Actor | str) -> Actor:
+        """An actor, or a person by name.
+
+        Raises:
+            InvalidInput: neither, or no such kind.
+        """
+        if isinstance(value, str):
+            return cls(clean_text(value))
+        if not isinstance(value, Actor):
+            raise InvalidInput(f"actor must be an Actor or a name, not {type(value).__name__}")
+        if value.kind not in get_args(ActorKind):
+            raise InvalidInput(
+                f"unknown kind of actor {value.kind!r:.80}: use {', '.join(get_args(ActorKind))}"
+            )
+        return cls(clean_text(value.name), value.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Ban:
+    """Something that a scope shall not store again. What it is, it does not say.
+
+    Attributes:
+        id: of the ban, for ``GraphMemory.unforget``.
+        kind: ``fact`` (a value, in any words), ``entity`` (a name), ``text`` (a message or a part
+            of one) or ``sentence``.
+        cause: ``forget``, or ``reject``: found wrong.
+        at: since when.
+        actor, actor_kind: who wanted it.
+        reason: why, where somebody said so.
+        fact_id: the fact that was found wrong; ``None`` for what was forgotten.
+    """
+
+    id: str
+    kind: Literal["fact", "entity", "text", "sentence"]
+    cause: Literal["forget", "reject"]
+    at: datetime
+    actor: str = ""
+    actor_kind: ActorKind = "person"
+    reason: str = ""
+    fact_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Something that words may mean which ask to forget.
+
+    Attributes:
+        kind: what it is.
+        id: its id, to be passed to ``GraphMemory.forget`` by the name of its kind.
+        text: its words.
+        reason: why it may be meant.
+        score: 0 to 1: how much of the words it holds.
+    """
+
+    kind: Literal["fact", "passage", "entity"]
+    id: str
+    text: str
+    reason: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One change of a scope.
+
+    Attributes:
+        seq: number within the scope, from 1.
+        at: when it was made.
+        action: what was done: ``add``, ``merge``, ``supersede``, ``forget`` …
+        kind: of the row that changed: ``passage``, ``fact``, ``entity``, ``ban`` or ``scope``.
+        id: of the row that changed.
+        actor: who or what changed it.
+        reason: why, where somebody said so.
+        before, after: the row's values; ``None`` where there were none, or where they were erased.
+        actor_kind: what the actor is; ``""`` in entries of older versions.
+    """
+
+    seq: int
+    at: datetime
+    action: str
+    kind: str
+    id: str
+    actor: str = ""
+    reason: str = ""
+    before: Mapping[str, Any] | None = field(default=None, hash=False)
+    after: Mapping[str, Any] | None = field(default=None, hash=False)
+    actor_kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogCheck:
+    """Whether a scope's log is what was written.
+
+    Attributes:
+        entries: how many there are.
+        erased: how many of them had words that were erased since.
+        broken_at: number of the first entry that was changed, removed, inserted or moved; ``None``
+            when none was.
+    """
+
+    entries: int
+    erased: int = 0
+    broken_at: int | None = None
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether nothing was tampered with."""
+        return self.broken_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """What a scope came to believe, and ceased to, between two times.
+
+    Attributes:
+        added: facts that were believed at the end and not at the start.
+        ended: facts that were believed at the start and not at the end, as they are now.
+        changed: (before, after) of facts that were believed at both, with other words or times.
+        forgotten: how many facts were forgotten in between; their words are gone.
+    """
+
+    added: tuple[Fact, ...] = ()
+    ended: tuple[Fact, ...] = ()
+    changed: tuple[tuple[Fact, Fact], ...] = ()
+    forgotten: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """What a write did, item by item; nothing is dropped without a line here.
 
@@ -381,6 +543,12 @@ class Receipt:
         forgotten: ids of passages erased.
         deferred: ids or reasons of what waits (spilled to memory because the disk refused, pages
             that an open reader still holds).
+        facts: ids of facts that are gone, or whose ruling changed.
+        cut: ids of passages that lost sentences and keep others.
+        bans: ids of bans that were laid, or lifted.
+        refused: (what, why) for input that is not stored because it was forgotten.
+        candidates: what may be meant by words that ask to forget; nothing was changed yet.
+        outside: where the words may be that this store cannot reach.
     """
 
     scope: Scope
@@ -389,6 +557,21 @@ class Receipt:
     dropped: tuple[tuple[str, str], ...] = ()
     forgotten: tuple[str, ...] = ()
     deferred: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+    bans: tuple[str, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    outside: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> Literal["erased", "deferred", "preview", ""]:
+        """What became of what was to be forgotten; ``""`` where nothing was."""
+        if self.candidates and not self.forgotten and not self.cut:
+            return "preview"
+        if not (self.forgotten or self.cut or self.facts):
+            return ""
+        return "deferred" if self.deferred else "erased"
 
     @property
     def passages(self) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ FOUNDATION = {"graphmem.errors", "graphmem.identity", "graphmem.types"}
 SURFACE = [
     "graphmem.indexes",
     "graphmem.worker",
+    "graphmem.curating",
     "graphmem.memory",
     "graphmem.block",
     "graphmem.experiments",

@@ -233,8 +233,32 @@ def _age_to_2(path: Path) -> None:
             connection.execute(statement)
 
 
+def _age_to_4(path: Path) -> None:
+    """Make the file one of version 4, which had no bans, no verdicts and no chain."""
+    with closing(raw(path)) as connection:
+        for statement in (
+            "DROP TABLE ban",
+            "DROP TABLE verdict",
+            "DROP INDEX fact_value",
+            "ALTER TABLE fact DROP COLUMN value",
+            "ALTER TABLE evidence DROP COLUMN mood",
+            "ALTER TABLE message DROP COLUMN recorded_us",
+            "ALTER TABLE scope DROP COLUMN head",
+            "ALTER TABLE scope DROP COLUMN bans",
+            "ALTER TABLE log DROP COLUMN actor_kind",
+            "ALTER TABLE log DROP COLUMN salt",
+            "ALTER TABLE log DROP COLUMN digest",
+            "ALTER TABLE log DROP COLUMN link",
+            "DELETE FROM meta WHERE key = 'secret'",
+            "DELETE FROM sqlite_stat1 WHERE tbl IN ('ban', 'verdict') OR idx = 'fact_value'",
+            "UPDATE meta SET value = '4' WHERE key = 'schema_version'",
+        ):
+            connection.execute(statement)
+
+
 def _age_to_3(path: Path) -> None:
     """Make the file one of version 3, whose log was looked through by kind."""
+    _age_to_4(path)
     with closing(raw(path)) as connection:
         for statement in (
             "DROP INDEX log_words",
@@ -297,7 +321,7 @@ def test_a_file_of_version_1_learns_which_names_are_known(tmp_path):
     store.close()
 
 
-@pytest.mark.parametrize("age", [_age_to_2, _age_to_3])
+@pytest.mark.parametrize("age", [_age_to_2, _age_to_3, _age_to_4])
 def test_an_older_file_gets_an_identity_and_the_indices_of_a_new_one(tmp_path, age):
     old, new = tmp_path / "old.db", tmp_path / "new.db"
     filled(old, 5)
@@ -314,6 +338,32 @@ def test_an_older_file_gets_an_identity_and_the_indices_of_a_new_one(tmp_path, a
             row[:2] for row in other.execute(definitions)
         ]
         assert one.execute(statistics).fetchall() == other.execute(statistics).fetchall()
+
+
+def test_an_older_file_learns_when_its_messages_came(tmp_path):
+    """What its log still says of it; the tables are those of a new file."""
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    filled(new, 5)
+    shutil.copy(new, old)
+    _age_to_4(old)
+    with closing(raw(old)) as connection:
+        lost = connection.execute("SELECT min(id) FROM message").fetchone()[0]
+        connection.execute(
+            "DELETE FROM log WHERE id IN (SELECT passage.id FROM passage JOIN message"
+            " USING (user, agent, thread, place, ordinal) WHERE message.id = ?)",
+            [lost],
+        )
+    Store.open(old).close()
+    came = "SELECT id, recorded_us FROM message ORDER BY id"
+    with closing(raw(old)) as one, closing(raw(new)) as other:
+        assert other.execute(came).fetchall()
+        assert dict(one.execute(came).fetchall()) == {
+            **dict(other.execute(came).fetchall()),
+            lost: None,
+        }
+        for table in ("scope", "message", "evidence", "fact", "log", "ban", "verdict"):
+            columns = f"SELECT name, type, \"notnull\", pk FROM pragma_table_info('{table}')"
+            assert sorted(one.execute(columns)) == sorted(other.execute(columns))
 
 
 def test_the_planner_is_told_of_every_index(tmp_path):

@@ -28,6 +28,7 @@ FACT_COLUMNS = [
     "replaced_by",
     "passages",
     "slot",
+    "value",
 ]
 # Some are computed: they are named by what they are computed from.
 EVIDENCE_COLUMNS = [
@@ -48,6 +49,8 @@ EVIDENCE_COLUMNS = [
     "evidence.recorded_at",
     "evidence.extractor",
     "passage.thread",
+    "message.recorded_us",
+    "evidence.mood",
 ]
 
 COMPUTED = ("entity.told", "message.said_us")
@@ -73,12 +76,14 @@ def test_evidence_is_unpacked_as_it_is_selected():
     ]
     values = {one.name: one.name for one in fields(Evidence)}
     row = [values.get(name.partition(".")[2], f"no field: {name}") for name in EVIDENCE_COLUMNS]
-    said_at = datetime(2025, 3, 1, tzinfo=timezone.utc)
+    said_at, heard_at = (datetime(2025, 3, day, tzinfo=timezone.utc) for day in (1, 2))
     computed = {"evidence.grounded": False, "entity.told": True}
     computed["message.said_us"] = int(said_at.timestamp() * 1e6)
+    computed["message.recorded_us"] = int(heard_at.timestamp() * 1e6)
     for name, value in computed.items():
         row[EVIDENCE_COLUMNS.index(name)] = value
-    expected = values | {"grounded": True, "by_name": True, "said_at": said_at}
+    expected = values | {"grounded": True, "by_name": True}
+    expected |= {"said_at": said_at, "heard_at": heard_at}
     assert records._to_evidence(row) == Evidence(**expected)
 
 

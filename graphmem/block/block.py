@@ -23,6 +23,7 @@ from llama_index.core.utils import get_tokenizer
 from typing_extensions import Self
 
 from graphmem import context
+from graphmem.arguments import check_target
 from graphmem.block.background import start, wait
 from graphmem.block.batches import Batch, by_session, together
 from graphmem.block.chat import as_chat, newest_turn, own_copy, sorted_out
@@ -32,7 +33,7 @@ from graphmem.block.spill import Spill
 from graphmem.block.turns import Occurrence, Turns
 from graphmem.errors import InvalidInput, NotFound
 from graphmem.faults import FaultKind, Faults
-from graphmem.memory import DEFAULT_SCOPE, MAX_TOP_K, GraphMemory, check_target
+from graphmem.memory import DEFAULT_SCOPE, MAX_TOP_K, GraphMemory
 from graphmem.settings import RecallSettings
 from graphmem.types import Embedder, Extractor, Recall, Receipt, Role, Scope, Stats
 

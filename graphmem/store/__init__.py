@@ -9,7 +9,7 @@ who does it, ``forgetting`` how things go, ``reading`` what comes out, ``transla
 from graphmem.store.owner import new_owner
 from graphmem.store.queue import Claim, Work
 from graphmem.store.reading import Changed
-from graphmem.store.records import LogEntry, StoredMessage
+from graphmem.store.records import StoredMessage
 from graphmem.store.store import Store
 
-__all__ = ["Changed", "Claim", "LogEntry", "Store", "StoredMessage", "Work", "new_owner"]
+__all__ = ["Changed", "Claim", "Store", "StoredMessage", "Work", "new_owner"]

@@ -226,6 +226,7 @@ def _message_row(
         "metadata": known.metadata,
         "said_us": known.said_us,
         "said_offset": known.said_offset,
+        "recorded_us": tx.at,
     }
 
 

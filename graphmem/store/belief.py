@@ -8,18 +8,18 @@ the rows are a function of the evidence, whatever the order in which it came.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, func, select
 
 from graphmem import facts
 from graphmem.facts import Evidence
 from graphmem.store import queue, vectors
-from graphmem.store.bulk import among, delete_row, given, ours, put_row
+from graphmem.store.bulk import Bulk, among, delete_row, given, ours, put_row
 from graphmem.store.naming import Uses
 from graphmem.store.records import OF_MESSAGE, OF_PASSAGE, fact_ids, facts_by_id, stated
+from graphmem.store.rulings import rulings
 from graphmem.store.schema import evidence, fact, message, microseconds, passage
 from graphmem.store.transaction import Transaction
 from graphmem.types import Fact
@@ -29,6 +29,7 @@ __all__ = [
     "drop_evidence",
     "evidence_of",
     "facts_of",
+    "rebelieve",
 ]
 
 _EVIDENCE = (
@@ -38,9 +39,19 @@ _EVIDENCE = (
     .order_by(evidence.c.passage_id, evidence.c.n)
 )
 _DELETE_EVIDENCE = delete_row(evidence)
-_RIVALS = select(fact.c.id).where(ours(fact), among(fact.c.slot))
+_IN_SLOTS = select(fact.c.id).where(ours(fact), among(fact.c.slot))
+_DENIALS = select(fact.c.id).where(ours(fact), among(fact.c.value))
+_OBJECTS = func.json_each(bindparam("objects")).table_valued("value")
+_BETWEEN = select(fact.c.id, fact.c.subject_id, fact.c.object_id).where(
+    ours(fact), among(fact.c.subject_id), fact.c.object_id.in_(select(_OBJECTS.c.value))
+)
 _PUT_FACT = put_row(fact, instead=[one.name for one in fact.columns if not one.primary_key])
 _DELETE_FACT = delete_row(fact)
+_PLACE_FACT = Bulk(
+    fact.update()
+    .where(*(one == bindparam(f"{one.name}") for one in fact.primary_key.columns))
+    .values(slot=bindparam("slot"), value=bindparam("value"))
+)
 _encode = json.JSONEncoder().encode
 
 
@@ -65,72 +76,61 @@ def drop_evidence(tx: Transaction, rows: Sequence[Any]) -> Uses:
 
 
 def believe(tx: Transaction, fact_ids: Iterable[str], *, action: str, reason: str = "") -> None:
-    """Bring facts, and those they replace or are replaced by, in line with their evidence."""
-    touched = set(fact_ids)
-    if not touched:
+    """Bring facts, and all that they contest with, in line with their evidence and rulings."""
+    known: dict[str, Fact] = {}
+    proof: dict[str, list[Evidence]] = {}
+    fresh = set(fact_ids)
+    while fresh:
+        here = facts_by_id(tx.connection, tx.scope, fresh)
+        said = stated(tx.connection, tx.scope, fresh)
+        known.update(here)
+        proof.update(said)
+        fresh = _rivals(tx, [*here.values(), *(rows[0] for rows in said.values())])
+        fresh -= known.keys() | proof.keys()
+    if not known and not proof:
         return
-    known = facts_by_id(tx.connection, tx.scope, touched)
-    proof = stated(tx.connection, tx.scope, touched)
-    merged = {id_: facts.merge(proof[id_]) for id_ in sorted(proof)}
-    slots = {id_: facts.slot(one) for id_, one in (*known.items(), *merged.items())}
-    _join_rivals(tx, {slot for slot in slots.values() if slot}, known, proof, merged)
-    slots.update((id_, facts.slot(merged[id_])) for id_ in merged.keys() - slots.keys())
-    current = _retired(merged, proof, slots)
-    _write(tx, known, current, slots)
+    current = facts.believed(proof, rulings(tx.connection, tx.scope, sorted(proof)))
+    _write(tx, known, current)
     for id_ in sorted(known.keys() | current.keys()):
         _record(tx, action, reason, known.get(id_), current.get(id_))
 
 
-def _join_rivals(
-    tx: Transaction,
-    slots: Collection[str],
-    known: dict[str, Fact],
-    proof: dict[str, list[Evidence]],
-    merged: dict[str, Fact],
-) -> None:
-    """Add the facts that are values of the same slots."""
-    rows = tx.rows(_RIVALS, given(tx.scope, slots)) if slots else ()
-    ids = {row.id for row in rows} - known.keys() - merged.keys()
-    if not ids:
-        return
-    known.update(facts_by_id(tx.connection, tx.scope, ids))
-    for id_, said in stated(tx.connection, tx.scope, ids).items():
-        proof[id_] = said
-        merged[id_] = facts.merge(said)
+def rebelieve(tx: Transaction, fact_ids: Iterable[str], *, action: str, reason: str = "") -> None:
+    """Place facts anew among those that they contest with, and believe them.
+
+    For when the rules have changed by which facts contest: all facts of the scope, at once.
+    """
+    ids = sorted(fact_ids)
+    here = facts_by_id(tx.connection, tx.scope, ids)
+    tx.write(_PLACE_FACT, [{**tx.owner, "id": id_, **_place(here[id_])} for id_ in sorted(here)])
+    believe(tx, ids, action=action, reason=reason)
 
 
-def _retired(
-    merged: Mapping[str, Fact],
-    proof: Mapping[str, list[Evidence]],
-    slots: Mapping[str, str | None],
-) -> dict[str, Fact]:
-    """The facts, with those retired that a newer value replaces."""
-    current = dict(merged)
-    rivals = [(merged[id_], proof[id_]) for id_ in sorted(merged) if slots[id_]]
-    retirements = facts.supersede(rivals)
-    for id_, retirement in retirements.items():
-        one = merged[id_]
-        current[id_] = replace(
-            one,
-            replaced_by=retirement.replaced_by,
-            retired_at=retirement.retired_at,
-            valid_to=one.valid_to or retirement.valid_to,
-        )
-    return current
+def _rivals(tx: Transaction, said: Sequence[facts.Stated]) -> set[str]:
+    """Ids of the facts that any of these contests with."""
+    slots = {slot for one in said if (slot := facts.slot(one))}
+    slots.update(slot for one in said for slot in facts.denied_slots(one))
+    found = (
+        {row.id for row in tx.rows(_IN_SLOTS, given(tx.scope, sorted(slots)))} if slots else set()
+    )
+    values = {value for one in said if (value := facts.value(one))}
+    found.update(row.id for row in tx.rows(_DENIALS, given(tx.scope, sorted(values))))
+    ends = {pair for one in said if (pair := facts.denied_ends(one))}
+    if ends:
+        subjects, objects = (sorted(side) for side in map(set, zip(*ends, strict=True)))
+        asked = {**given(tx.scope, subjects), "objects": _encode(objects)}
+        rows = tx.rows(_BETWEEN, asked)
+        found.update(row.id for row in rows if (row.subject_id, row.object_id) in ends)
+    return found
 
 
-def _write(
-    tx: Transaction,
-    known: Mapping[str, Fact],
-    current: Mapping[str, Fact],
-    slots: Mapping[str, str | None],
-) -> None:
+def _write(tx: Transaction, known: Mapping[str, Fact], current: Mapping[str, Fact]) -> None:
     gone = sorted(known.keys() - current.keys())
     new = sorted(current.keys() - known.keys())
     changed = [id_ for id_ in sorted(current) if id_ in known and known[id_] != current[id_]]
     tx.write(_DELETE_FACT, [{**tx.owner, "id": id_} for id_ in gone])
     written = [
-        {**tx.owner, "id": id_, "slot": slots[id_], **_values(current[id_])}
+        {**tx.owner, "id": id_, **_place(current[id_]), **_values(current[id_])}
         for id_ in (*new, *changed)
     ]
     tx.write(_PUT_FACT, written)
@@ -138,6 +138,11 @@ def _write(
     vectors.drop(tx, [("fact", id_) for id_ in (*gone, *reworded)])
     queue.drop(tx, "embed", [("fact", id_) for id_ in gone])
     queue.again(tx, "embed", [("fact", id_) for id_ in [*new, *reworded]])
+
+
+def _place(one: Fact) -> dict[str, str | None]:
+    """By what others find a fact that they contest with."""
+    return {"slot": facts.slot(one), "value": facts.denied_value(one)}
 
 
 def _values(one: Fact) -> dict[str, Any]:

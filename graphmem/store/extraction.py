@@ -8,6 +8,7 @@ from typing import Any
 
 from graphmem import facts
 from graphmem.courtesy import give_way
+from graphmem.predicates import affirmed
 from graphmem.store import queue
 from graphmem.store.belief import (
     believe,
@@ -94,7 +95,8 @@ def finish_extraction(tx: Transaction, claim: queue.Claim, readings: Sequence[Re
 
 def _rows(passage: Passage, result: Extraction, extractor: str) -> list[dict[str, Any]]:
     ground = facts.Ground(passage)
-    triples = [one for one in dict.fromkeys(result.triples) if not facts.reject_reason(one)]
+    said = dict.fromkeys(map(affirmed, result.triples))
+    triples = [one for one in said if not facts.reject_reason(one)]
     ends = dict.fromkeys(end for one in triples for end in (one.subject, one.object))
     names = {end: ground.names(end) for end in ends}
     rows: list[dict[str, Any]] = []
@@ -119,6 +121,7 @@ def _rows(passage: Passage, result: Extraction, extractor: str) -> list[dict[str
                 # The entity of the one end that it lacks.
                 "lacks": None if missing is None else facts.entity_id(missing),
                 "extractor": extractor,
+                "mood": "",
             }
         )
     return rows

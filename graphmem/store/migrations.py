@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import uuid
 from collections.abc import Callable, Mapping
 
@@ -10,7 +11,7 @@ from sqlalchemy import Connection, insert, select, text, update
 from graphmem.errors import StoreCorrupt, StoreVersion
 from graphmem.store.schema import SCHEMA_VERSION, STATISTICS, meta, metadata
 
-__all__ = ["SCHEMA_VERSION", "STEPS", "Step", "build", "identity", "upgrade", "version"]
+__all__ = ["SCHEMA_VERSION", "STEPS", "Step", "build", "identity", "secret", "upgrade", "version"]
 
 Step = Callable[[Connection], None]
 
@@ -80,11 +81,67 @@ def _find_words(connection: Connection) -> None:
     _advise(connection)
 
 
+def _hold_to_account(connection: Connection) -> None:
+    """To 5: bans, verdicts, when messages came, and a log that is chained from now on.
+
+    When a message came is when its first passage was logged; where that entry is gone, unknown.
+    """
+    for statement in (
+        "ALTER TABLE scope ADD COLUMN head BLOB",
+        "ALTER TABLE scope ADD COLUMN bans INTEGER DEFAULT 0 NOT NULL",
+        "ALTER TABLE message ADD COLUMN recorded_us BIGINT",
+        """
+        CREATE TEMPORARY TABLE came AS
+            SELECT user, agent, id, min(at) AS at FROM log
+            WHERE kind = 'passage' AND action = 'put' GROUP BY user, agent, id
+        """,
+        "CREATE UNIQUE INDEX temp.came_passage ON came (user, agent, id)",
+        """
+        UPDATE message SET recorded_us = (
+            SELECT min(came.at) FROM passage JOIN came ON came.user = passage.user
+                AND came.agent = passage.agent AND came.id = passage.id
+            WHERE passage.user = message.user AND passage.agent = message.agent
+                AND passage.thread = message.thread AND passage.place = message.place
+                AND passage.ordinal = message.ordinal
+        )
+        """,
+        "DROP TABLE came",
+        "ALTER TABLE evidence ADD COLUMN mood TEXT DEFAULT '' NOT NULL",
+        "ALTER TABLE fact ADD COLUMN value TEXT",
+        "CREATE INDEX fact_value ON fact (user, agent, value) WHERE value IS NOT NULL",
+        "ALTER TABLE log ADD COLUMN actor_kind TEXT DEFAULT '' NOT NULL",
+        "ALTER TABLE log ADD COLUMN salt BLOB",
+        "ALTER TABLE log ADD COLUMN digest BLOB",
+        "ALTER TABLE log ADD COLUMN link BLOB",
+        """
+        CREATE TABLE verdict (
+            user TEXT NOT NULL, agent TEXT NOT NULL, fact_id TEXT NOT NULL,
+            ruling TEXT NOT NULL, at BIGINT NOT NULL,
+            actor TEXT NOT NULL, actor_kind TEXT NOT NULL, reason TEXT NOT NULL,
+            PRIMARY KEY (user, agent, fact_id)
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE ban (
+            user TEXT NOT NULL, agent TEXT NOT NULL, "key" BLOB NOT NULL, id TEXT NOT NULL,
+            kind TEXT NOT NULL, cause TEXT NOT NULL, since BIGINT, at BIGINT NOT NULL,
+            actor TEXT NOT NULL, actor_kind TEXT NOT NULL, reason TEXT NOT NULL, fact_id TEXT,
+            PRIMARY KEY (user, agent, "key")
+        ) WITHOUT ROWID
+        """,
+        "CREATE INDEX ban_fact ON ban (user, agent, fact_id) WHERE fact_id IS NOT NULL",
+    ):
+        connection.execute(text(statement))
+    _key_digests(connection)
+    _advise(connection)
+
+
 # From version n to n + 1. A step is never changed once released: files of its age are out there.
-STEPS: dict[int, Step] = {1: _know_names, 2: _be_somebody, 3: _find_words}
+STEPS: dict[int, Step] = {1: _know_names, 2: _be_somebody, 3: _find_words, 4: _hold_to_account}
 
 _VERSION = "schema_version"
 _IDENTITY = "identity"
+_SECRET = "secret"
 
 
 def build(connection: Connection) -> None:
@@ -92,6 +149,7 @@ def build(connection: Connection) -> None:
     metadata.create_all(connection, checkfirst=False)
     connection.execute(insert(meta).values(key=_VERSION, value=str(SCHEMA_VERSION)))
     _identify(connection)
+    _key_digests(connection)
     _advise(connection)
 
 
@@ -103,8 +161,18 @@ def identity(connection: Connection) -> str:
     return value
 
 
+def secret(connection: Connection) -> bytes:
+    """The key of the store's digests: made with it, the same in every copy of the file."""
+    value = connection.execute(select(meta.c.value).where(meta.c.key == _SECRET)).scalar_one()
+    return bytes.fromhex(value)
+
+
 def _identify(connection: Connection) -> None:
     connection.execute(insert(meta).values(key=_IDENTITY, value=uuid.uuid4().hex))
+
+
+def _key_digests(connection: Connection) -> None:
+    connection.execute(insert(meta).values(key=_SECRET, value=secrets.token_hex(32)))
 
 
 def _advise(connection: Connection) -> None:

@@ -20,7 +20,6 @@ from graphmem.store.records import (
     OF_MESSAGE,
     OF_PASSAGE,
     QUOTE,
-    LogEntry,
     StoredMessage,
     facts_by_id,
     passage_rows,
@@ -48,6 +47,7 @@ from graphmem.types import (
     Changes,
     Entity,
     Fact,
+    LogEntry,
     Message,
     Passage,
     Scope,
@@ -306,6 +306,7 @@ def log_entries(connection: Connection, scope: Scope, *, after: int = 0) -> list
             row.reason,
             None if row.before is None else json.loads(row.before),
             None if row.after is None else json.loads(row.after),
+            row.actor_kind,
         )
         for row in rows
     ]

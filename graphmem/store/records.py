@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Any
@@ -33,7 +33,6 @@ __all__ = [
     "OF_MESSAGE",
     "OF_PASSAGE",
     "QUOTE",
-    "LogEntry",
     "StoredMessage",
     "fact_ids",
     "facts_by_id",
@@ -99,32 +98,6 @@ class StoredMessage:
     ordinal: int = 0
     said_at: tuple[datetime, ...] = ()
     passages: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LogEntry:
-    """One change of a scope.
-
-    Attributes:
-        seq: number within the scope, from 1.
-        at: when it was made.
-        action: ``put``, ``extract``, ``embed``, ``forget`` or ``retire``.
-        kind: ``passage``, ``fact``, ``entity`` or ``scope``.
-        id: of the row that changed.
-        actor: who or what changed it.
-        reason: why, where somebody said so.
-        before, after: the row's values; ``None`` where there were none, or where they were erased.
-    """
-
-    seq: int
-    at: datetime
-    action: str
-    kind: str
-    id: str
-    actor: str = ""
-    reason: str = ""
-    before: Mapping[str, Any] | None = field(default=None, hash=False)
-    after: Mapping[str, Any] | None = field(default=None, hash=False)
 
 
 def said_columns(value: datetime | None) -> tuple[int | None, int | None]:
@@ -210,7 +183,7 @@ def to_passage(row: Any) -> Passage:
 def to_fact(row: Sequence[Any]) -> Fact:
     """A row of the fact table as a value: by place, for looking up a name takes as long."""
     _, _, id_, subject_id, object_id, subject, predicate, object_, polarity, *rest = row
-    valid_from, valid_to, recorded_at, retired_at, status, replaced_by, passages, _ = rest
+    valid_from, valid_to, recorded_at, retired_at, status, replaced_by, passages, *_ = rest
     return Fact(
         id_,
         subject_id,
@@ -266,6 +239,8 @@ def _select_evidence() -> Select[Any]:
             evidence.c.recorded_at,
             evidence.c.extractor,
             passage.c.thread,
+            message.c.recorded_us,
+            evidence.c.mood,
         )
         .select_from(joined.outerjoin(entity, lacked))
         .where(ours(evidence), among(evidence.c.fact_id))
@@ -280,7 +255,8 @@ _FACTS = Lookup(select(fact).where(ours(fact), among(fact.c.id)))
 def _to_evidence(row: Sequence[Any]) -> Evidence:
     """A row of ``_EVIDENCE`` as a value."""
     _, passage_id, subject, predicate, object_, polarity, valid_from, valid_to, *rest = row
-    speaker, grounded, is_known, role, latest_us, ordinal, recorded_at, extractor, thread = rest
+    speaker, grounded, is_known, role, latest_us, ordinal, *rest = rest
+    recorded_at, extractor, thread, heard_us, mood = rest
     return Evidence(
         passage_id,
         subject,
@@ -298,6 +274,8 @@ def _to_evidence(row: Sequence[Any]) -> Evidence:
         recorded_at,
         extractor,
         thread,
+        said_at(heard_us, 0),
+        mood,
     )
 
 

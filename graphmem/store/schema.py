@@ -29,7 +29,7 @@ from sqlalchemy import (
     and_,
     or_,
 )
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from graphmem.errors import InvalidInput
 from graphmem.identity import clean_text
@@ -43,6 +43,7 @@ __all__ = [
     "STATISTICS",
     "TABLES",
     "alias",
+    "ban",
     "chunks",
     "entity",
     "evidence",
@@ -58,9 +59,10 @@ __all__ = [
     "pending",
     "scope_row",
     "vector",
+    "verdict",
 ]
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 # Where an unstamped message stands when nothing before it in its thread was stamped.
 NOWHERE = -(2**62)
@@ -136,7 +138,7 @@ def _table(name: str, *columns: Any, clustered: bool = True) -> Table:
     )
 
 
-def _key(name: str, type_: type[Words] | type[Integer] | type[BigInteger] = Words) -> Column[Any]:
+def _key(name: str, type_: type[TypeEngine[Any]] = Words) -> Column[Any]:
     return Column(name, type_, primary_key=True, autoincrement=False)
 
 
@@ -161,15 +163,19 @@ meta = Table(
     sqlite_with_rowid=False,
 )
 
-# One row per scope: locked by every writer of the scope, it hands out the log's numbers.
+# One row per scope: locked by every writer of the scope, it hands out the log's numbers. head is
+# the last link of the log's chain, bans how many rows of ban the scope has: most have none.
 scope_row = _table(
     "scope",
     Column("seq", BigInteger, nullable=False),
     Column("forget_seq", BigInteger, nullable=False),
+    Column("head", LargeBinary),
+    Column("bans", Integer, nullable=False, server_default="0"),
 )
 
 # What somebody said, once for each content within a session. said_us and said_offset (seconds east
 # of UTC) are those of the earliest occurrence; (place, ordinal) is its order within the thread.
+# recorded_us is when the store first got it; NULL is unknown.
 message = _table(
     "message",
     _key("id"),
@@ -184,6 +190,7 @@ message = _table(
     Column("metadata", Words, nullable=False),
     Column("said_us", BigInteger),
     Column("said_offset", Integer),
+    Column("recorded_us", BigInteger),
     Index("message_thread", "user", "agent", "thread", "ordinal", unique=True),
     clustered=False,
 )
@@ -214,6 +221,7 @@ passage = _table(
 
 # A triple as one passage states it; n is its number among the passage's triples. lacks is the
 # entity of its only end that is not held where what is said holds the other, and NULL otherwise.
+# mood says how it was meant, where that was not in earnest.
 evidence = _table(
     "evidence",
     _key("passage_id"),
@@ -230,6 +238,7 @@ evidence = _table(
     Column("lacks", Words),
     Column("extractor", Words, nullable=False),
     Column("recorded_at", Instant, nullable=False),
+    Column("mood", Words, nullable=False, server_default=""),
     Index("evidence_fact", "user", "agent", "fact_id"),
     _belongs("passage_id", "passage"),
 )
@@ -241,7 +250,8 @@ _partial(
     evidence.c.lacks,
 )
 
-# What the evidence adds up to. slot names what it is a value of, where there can be one value only.
+# What the evidence adds up to. slot names what it is a value of, where there can be one value only;
+# value what it denies, where it denies something.
 fact = _table(
     "fact",
     _key("id"),
@@ -259,11 +269,41 @@ fact = _table(
     Column("replaced_by", Words),
     Column("passages", Words, nullable=False),
     Column("slot", Words),
+    Column("value", Words),
     Index("fact_subject", "user", "agent", "subject_id"),
     clustered=False,
 )
 
 _partial(fact.c.slot.is_not(None), "fact_slot", fact.c.user, fact.c.agent, fact.c.slot)
+_partial(fact.c.value.is_not(None), "fact_value", fact.c.user, fact.c.agent, fact.c.value)
+
+# What a person ruled on a fact: that it is so, or that it is in doubt.
+verdict = _table(
+    "verdict",
+    _key("fact_id"),
+    Column("ruling", Words, nullable=False),
+    Column("at", Instant, nullable=False),
+    Column("actor", Words, nullable=False),
+    Column("actor_kind", Words, nullable=False),
+    Column("reason", Words, nullable=False),
+)
+
+# What is not to be stored again, by a keyed digest of its value: the words are not in here. since
+# spares what was recorded before; NULL spares nothing. fact_id is the fact that a person rejected.
+ban = _table(
+    "ban",
+    _key("key", LargeBinary),
+    Column("id", Words, nullable=False),
+    Column("kind", Words, nullable=False),
+    Column("cause", Words, nullable=False),
+    Column("since", Instant),
+    Column("at", Instant, nullable=False),
+    Column("actor", Words, nullable=False),
+    Column("actor_kind", Words, nullable=False),
+    Column("reason", Words, nullable=False),
+    Column("fact_id", Words),
+)
+_partial(ban.c.fact_id.is_not(None), "ban_fact", ban.c.user, ban.c.agent, ban.c.fact_id)
 
 # told is how many grounded triples of people and documents name it: then it is a known name.
 entity = _table(
@@ -302,7 +342,9 @@ Index("pending_due", pending.c.work, pending.c.due_at)
 _partial(pending.c.owner.is_not(None), "pending_owner", pending.c.owner)
 _partial(pending.c.attempts > 0, "pending_failed", pending.c.user, pending.c.agent)
 
-# What changed, in order. before and after are JSON, or NULL once their words had to go.
+# What changed, in order. before and after are JSON, or NULL once their words had to go. digest is
+# of what they were, with salt as long as they are there; link, on the last entry of each
+# transaction, chains its entries to those before them.
 log = _table(
     "log",
     _key("seq", BigInteger),
@@ -314,6 +356,10 @@ log = _table(
     Column("reason", Words, nullable=False),
     Column("before", Words),
     Column("after", Words),
+    Column("actor_kind", Words, nullable=False, server_default=""),
+    Column("salt", LargeBinary),
+    Column("digest", LargeBinary),
+    Column("link", LargeBinary),
 )
 # Ids are hashes: an index of all entries would touch a page for each of them.
 HAS_WORDS = or_(log.c.before.is_not(None), log.c.after.is_not(None))
@@ -333,7 +379,11 @@ STATISTICS = {
     ("evidence", "evidence_lacks"): "80000 800 800 2",
     ("fact", "sqlite_autoindex_fact_1"): "800000 8000 8000 1",
     ("fact", "fact_slot"): "80000 800 800 2",
+    ("fact", "fact_value"): "20000 200 200 2",
     ("fact", "fact_subject"): "800000 8000 8000 8",
+    ("verdict", "verdict"): "1000 10 10 1",
+    ("ban", "ban"): "1000 10 10 1",
+    ("ban", "ban_fact"): "100 5 5 1",
     ("entity", "entity"): "300000 3000 3000 1",
     ("alias", "alias"): "300000 3000 3000 1 1",
     ("vector", "sqlite_autoindex_vector_1"): "1200000 12000 12000 4000 1",
@@ -345,8 +395,8 @@ STATISTICS = {
     ("log", "log_words"): "800000 8000 8000 2",
 }
 
-# Those that hold a scope's rows, children before parents.
-TABLES = (occurrence, evidence, passage, message, fact, alias, entity, vector, pending)
+# Those that hold a scope's rows, children before parents. Bans outlive what they ban.
+TABLES = (occurrence, evidence, passage, message, verdict, fact, alias, entity, vector, pending)
 
 
 def mine(table: Table, scope: Scope) -> ColumnElement[bool]:

@@ -26,7 +26,6 @@ from graphmem.store.location import Location
 from graphmem.store.queue import Claim, Work
 from graphmem.store.reading import Changed
 from graphmem.store.records import (
-    LogEntry,
     StoredMessage,
     facts_by_id,
     passages_by_id,
@@ -36,10 +35,12 @@ from graphmem.store.sqlite import Database
 from graphmem.store.transaction import transaction
 from graphmem.store.translation import translated
 from graphmem.types import (
+    Actor,
     Changes,
     Entity,
     Extraction,
     Fact,
+    LogEntry,
     Message,
     Passage,
     Receipt,
@@ -122,7 +123,7 @@ class Store:
         if not messages:
             return Receipt(scope)
         built = arrival.cut(messages, session)
-        with transaction(self._open, scope, now=now) as tx:
+        with transaction(self._open, scope, now=now, actor=Actor(kind="application")) as tx:
             return arrival.put(tx, built)
 
     def forget(
@@ -145,7 +146,7 @@ class Store:
         Raises:
             NotFound: the scope has no such passage, message or session.
         """
-        with transaction(self._open, scope, now=now, actor="user") as tx:
+        with transaction(self._open, scope, now=now, actor=Actor("user")) as tx:
             if everything:
                 gone = forgetting.forget_everything(tx, reason=reason)
             else:
@@ -188,7 +189,7 @@ class Store:
         What is no longer the claim's (forgotten, to be read again, taken over) is passed over.
         """
         readings = extraction.judge(claim, extractions, extractor=extractor)
-        with transaction(self._open, scope, now=now, actor=extractor) as tx:
+        with transaction(self._open, scope, now=now, actor=Actor(extractor, "extractor")) as tx:
             extraction.finish_extraction(tx, claim, readings)
 
     def put_vectors(
@@ -214,7 +215,7 @@ class Store:
             EmbedderMismatch: the store holds another model's vectors.
         """
         at = now or datetime.now(timezone.utc)
-        with transaction(self._open, claim.scope, now=at, actor=model) as tx:
+        with transaction(self._open, claim.scope, now=at, actor=Actor(model, "embedder")) as tx:
             vectors.put(tx, claim, keys, rows, model=model)
 
     def fail(

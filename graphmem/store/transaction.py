@@ -12,11 +12,14 @@ from typing import Any
 from sqlalchemy import Connection, Executable, Row, bindparam, select, update
 
 from graphmem.store.bulk import Bulk, among, given, ours, put_row
-from graphmem.store.schema import HAS_WORDS, log, microseconds, scope_row
+from graphmem.store.schema import HAS_WORDS, log, microseconds, mine, scope_row
 from graphmem.store.sqlite import Database, insert_if_absent
-from graphmem.types import Scope
+from graphmem.types import Actor, Scope
 
-__all__ = ["Transaction", "transaction"]
+__all__ = ["NOBODY", "Transaction", "transaction"]
+
+NOBODY = Actor(kind="system")
+"""Who makes a change that nobody asked for."""
 
 _SEQ = select(scope_row.c.seq).where(ours(scope_row)).with_for_update()
 _COUNT = Bulk(update(scope_row).where(ours(scope_row)), ("seq",))
@@ -28,6 +31,7 @@ _BLANK = Bulk(
     update(log).where(*(column == bindparam(column.name) for column in log.primary_key)),
     ("before", "after"),
 )
+_NO_WORDS = {"before": None, "after": None}
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -47,10 +51,11 @@ class Transaction:
     connection: Connection
     scope: Scope
     now: datetime
-    actor: str = ""
+    actor: Actor = NOBODY
     owner: dict[str, str] = field(init=False)
     at: int = field(init=False)
     _changes: list[dict[str, Any]] = field(default_factory=list)
+    _voids: bool = False
 
     def __post_init__(self) -> None:
         self.owner = given(self.scope)
@@ -88,22 +93,35 @@ class Transaction:
                 "action": action,
                 "kind": kind,
                 "id": id_,
-                "actor": self.actor,
+                "actor": self.actor.name,
                 "reason": reason,
                 "before": None if before is None else _encode(before),
                 "after": None if after is None else _encode(after),
+                "actor_kind": self.actor.kind,
+                "salt": None,
+                "digest": None,
+                "link": None,
             }
         )
 
     def blank(self, facts: Iterable[str]) -> None:
         """Erase what the log keeps of some facts' values, in this transaction and before it."""
         erased = set(facts)
-        blank = {"before": None, "after": None}
         for change in self._changes:
             if change["kind"] == "fact" and change["id"] in erased:
-                change.update(blank)
+                change.update(_NO_WORDS)
         logged = self.rows(_LOGGED, given(self.scope, erased))
-        self.write(_BLANK, [{**self.owner, "seq": row.seq, **blank} for row in logged])
+        self.write(_BLANK, [{**self.owner, "seq": row.seq, **_NO_WORDS} for row in logged])
+
+    def blank_all(self) -> None:
+        """Erase what the log keeps of all that was ever said: its entries stay, without words."""
+        for change in self._changes:
+            change.update(_NO_WORDS)
+        self.run(update(log).where(mine(log, self.scope), HAS_WORDS).values(**_NO_WORDS))
+
+    def voids(self) -> None:
+        """Make what was derived from the scope so far stale: recalls that are kept, and indexes."""
+        self._voids = True
 
     def _write_log(self, seq: int) -> None:
         if not self._changes:
@@ -113,13 +131,13 @@ class Transaction:
         last = seq + len(self._changes)
         self.write(_LOG, self._changes)
         self.write(_COUNT, [{**self.owner, "seq": last}])
-        if any(change["action"] == "forget" for change in self._changes):
+        if self._voids:
             self.write(_COUNT_FORGET, [{**self.owner, "forget_seq": last}])
 
 
 @contextmanager
 def transaction(
-    database: Database, scope: Scope, *, now: datetime, actor: str = ""
+    database: Database, scope: Scope, *, now: datetime, actor: Actor = NOBODY
 ) -> Iterator[Transaction]:
     """Lock the scope, run the block, log what it recorded, commit; or leave all as it was.
 

@@ -1,0 +1,71 @@
+"""What callers pass, checked at the public door."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+from graphmem.errors import InvalidInput
+from graphmem.identity import clean_text
+from graphmem.types import Fact
+
+__all__ = ["check_target", "fact_id", "instant", "now", "text"]
+
+
+def text(name: str, value: object) -> str | None:
+    """A name or id, as it is stored; None where none was passed.
+
+    Raises:
+        InvalidInput: it is no string.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be a string, not {type(value).__name__}")
+    return clean_text(value)
+
+
+def fact_id(value: object) -> str:
+    """The id of a fact that was passed itself or by its id.
+
+    Raises:
+        InvalidInput: neither a ``Fact`` nor a string.
+    """
+    if not isinstance(value, (str, Fact)):
+        raise InvalidInput(f"fact must be a Fact or its id, not {type(value).__name__}")
+    return value.id if isinstance(value, Fact) else clean_text(value)
+
+
+def instant(name: str, value: object) -> datetime | None:
+    """A time with a zone; None where none was passed.
+
+    Raises:
+        InvalidInput: no time, or one without a zone.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, datetime):
+        raise InvalidInput(f"{name} must be a datetime, not {type(value).__name__}")
+    if value.utcoffset() is None:
+        raise InvalidInput(
+            f"{name} has no time zone: pass {name}=….astimezone(), or with tzinfo=timezone.utc"
+        )
+    return value
+
+
+def now() -> datetime:
+    """The time, in UTC."""
+    return datetime.now(timezone.utc)
+
+
+def check_target(
+    passage: str | None, message: str | None, session: str | None, *, everything: bool
+) -> None:
+    """Check what a forget names.
+
+    Raises:
+        InvalidInput: not exactly one thing, or a wrong type.
+    """
+    named = {"passage": passage, "message": message, "session": session}
+    given = [text(name, value) for name, value in named.items()]
+    if sum(value is not None for value in given) + bool(everything) != 1:
+        raise InvalidInput("name exactly one of passage=, message=, session=, everything=True")

@@ -1,0 +1,672 @@
+"""Relations: which spellings of a predicate state the same, and which values exclude each other.
+
+Everything here is declared, as data: a spelling that is not listed states a relation of its own,
+which replaces nothing and which only a denial of the same words contradicts. Likeness of words or
+of vectors is never asked.
+
+A *relation* is a predicate in the form in which it is compared. A *family* is a set of relations
+that state one thing ("lives in", "moved to"), so that a new value of one replaces the old value of
+another. An *ender* is a relation that says of a value that it is over ("moved out of", "quit").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from graphmem.identity import normal_form
+from graphmem.times import MONTHS
+from graphmem.types import Triple
+
+__all__ = [
+    "FAMILIES",
+    "SINGLE_VALUED",
+    "Family",
+    "Reading",
+    "Relation",
+    "affirmed",
+    "key",
+    "read",
+    "relation",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A predicate as it is compared.
+
+    Attributes:
+        name: in normal form, without underscores, "now" and "currently", with contractions spelled
+            out; a denial is taken out of it.
+        flips: whether a denial was ("is no longer", "does not eat"): the triple states the
+            opposite of what its polarity says of ``name``.
+    """
+
+    name: str
+    flips: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Relations that state one thing.
+
+    A spelling is a predicate. ``*`` in it stands for one word that does not look like a plural; a
+    kind in brackets at its end (``(date)``, ``(diet)``, ``(age)``, ``(amount)``) asks that the
+    object is one.
+
+    Attributes:
+        name: what it is about; where a spelling has a ``*``, its words are part of the name.
+        spellings: predicates from the subject to its value.
+        inverse: predicates from the value to the subject.
+        enders: predicates that say of a value that it is over.
+        opposes: families whose values for the same two ends this one contradicts.
+        is_single: whether a subject has one value at a time.
+    """
+
+    name: str
+    spellings: tuple[str, ...]
+    inverse: tuple[str, ...] = ()
+    enders: tuple[str, ...] = ()
+    opposes: tuple[str, ...] = ()
+    is_single: bool = True
+
+
+def _attribute(name: str, *more: str, enders: tuple[str, ...] = ()) -> Family:
+    """A family of a noun: "phone number is", "has phone number"."""
+    spellings = (f"{name} is", f"has {name}", f"new {name} is", f"has new {name}")
+    # One word alone may be a verb: "rents".
+    bare = (name,) if " " in name else ()
+    return Family(name, (*bare, *spellings, *more), enders=enders)
+
+
+# fmt: off
+FAMILIES: tuple[Family, ...] = (
+    Family(
+        "residence",
+        ("lives in", "lives at", "lives on", "is living in", "is living at", "resides in",
+         "resides at", "is residing in", "moved to", "has moved to", "moved into", "has moved into",
+         "moved back to", "has moved back to", "relocated to", "has relocated to", "settled in",
+         "home is", "home is in", "new home is", "new home is in", "home address is", "address is",
+         "new address is", "has address", "has new address", "lives again in", "lives back in"),
+        enders=("moved from", "has moved from", "moved away from", "has moved away from",
+                "moved out of", "has moved out of", "moved out from", "left", "has left",
+                "relocated from"),
+    ),
+    Family(
+        "seat",
+        ("is based in", "is headquartered in", "has headquarters in", "has its headquarters in",
+         "headquarters is in", "headquarters are in", "has head office in", "head office is in"),
+        enders=("moved from", "moved away from", "moved out of", "relocated from"),
+    ),
+    Family(
+        "employer",
+        ("works at", "works for", "is working at", "is working for", "is employed by",
+         "is employed at", "employer is", "new employer", "new employer is", "has employer",
+         "has new employer", "got a job at", "has got a job at", "got a job with", "got a job for",
+         "got a new job at", "got a new job with", "has a job at", "has a new job at",
+         "took a job at", "took a new job at", "accepted a job at", "started a job at",
+         "started a new job at", "started working at", "started working for",
+         "has started working at", "has started working for", "starts working at",
+         "starts working for", "started work at", "will work at", "will work for",
+         "will start working at", "will start working for"),
+        inverse=("employs", "is employer of", "is the employer of"),
+        enders=("left", "has left", "is leaving", "quit", "has quit", "quit job at",
+                "quit his job at", "quit her job at", "quit their job at", "left job at",
+                "left his job at", "left her job at", "left their job at", "lost job at",
+                "lost his job at", "lost her job at", "resigned from", "has resigned from",
+                "retired from", "has retired from", "was fired from", "was fired by",
+                "was laid off by", "was laid off from", "was let go by", "was dismissed by"),
+    ),
+    Family(
+        "job",
+        ("job is", "new job is", "has job", "has new job", "job title is", "has job title",
+         "works as", "is working as", "is employed as", "will work as", "has job as",
+         "has new job as", "got a job as", "got a new job as", "profession is", "occupation is"),
+        enders=("stopped working as", "quit as", "resigned as", "retired as"),
+    ),
+    Family(
+        "spouse",
+        ("is married to", "got married to", "spouse is", "has spouse", "husband is", "wife is",
+         "has husband", "has wife"),
+        inverse=("is husband of", "is wife of", "is spouse of", "is the husband of",
+                 "is the wife of"),
+        enders=("divorced", "has divorced", "is divorced from", "got divorced from",
+                "separated from", "is separated from", "has separated from"),
+    ),
+    Family(
+        "partner",
+        ("is girlfriend of", "is boyfriend of", "is partner of", "is dating", "is going out with",
+         "is engaged to", "is together with", "is in a relationship with"),
+        enders=("broke up with", "has broken up with", "split up with", "has split up with",
+                "split from", "separated from", "is ex-partner of", "is ex-girlfriend of",
+                "is ex-boyfriend of", "is the ex of", "is ex of"),
+        is_single=False,
+    ),
+    Family(
+        "boss",
+        ("reports to", "boss is", "new boss is", "has boss", "has new boss", "manager is",
+         "new manager is", "has manager", "has new manager", "line manager is"),
+        inverse=("is boss of", "is the boss of", "is new boss of", "is the new boss of",
+                 "is line manager of", "became boss of", "will become boss of"),
+    ),
+    Family(
+        "builder",
+        ("builder is", "new builder is", "has builder", "has new builder"),
+        inverse=("is builder of", "is the builder of", "is new builder of",
+                 "is the new builder of"),
+    ),
+    Family(
+        "diet",
+        ("is (diet)", "has been (diet)", "became (diet)", "has become (diet)", "went (diet)",
+         "has gone (diet)", "turned (diet)", "diet is", "follows (diet)", "is on (diet)",
+         "eats (diet)"),
+        enders=("stopped being", "gave up being"),
+    ),
+    Family("name", ("name is", "new name is", "full name is", "has full name")),
+    Family("age", ("age", "age is", "has age", "is aged", "is (age)")),
+    Family("birthday", ("birthday is", "has birthday", "birthday is on", "was born on",
+                        "date of birth is")),
+    _attribute("time zone", "timezone is"),
+    _attribute("phone number", "phone is", "mobile number is", "telephone number is"),
+    _attribute("email address", "email is", "has email", "e-mail is", "e-mail address is"),
+    _attribute("room number"),
+    _attribute("password"),
+    _attribute("version", "runs version", "is on version", "is at version"),
+    _attribute("status"),
+    _attribute("budget"),
+    _attribute("salary"),
+    _attribute("rent", "pays rent of"),
+    _attribute("price", "costs (amount)", "is priced at", "now costs (amount)"),
+    Family("favorite", ("favourite is", "favourite *", "favourite * is", "favourite * * is",
+                        "has favourite *", "has favourite * *")),
+    Family("preferred", ("preferred *", "preferred * is", "has preferred *")),
+    Family("colour", ("colour is", "color is", "is painted", "will be painted", "was painted",
+                      "has been painted", "is going to be painted", "is painted in")),
+    Family(
+        "date",
+        ("is on (date)", "will be on (date)", "is set for (date)", "takes place on (date)",
+         "will take place on (date)", "is taking place on (date)", "is scheduled for (date)",
+         "is scheduled on (date)", "is planned for (date)", "was moved to (date)",
+         "is moved to (date)", "has been moved to (date)", "moved to (date)",
+         "is postponed to (date)", "was postponed to (date)", "is rescheduled to (date)",
+         "was rescheduled to (date)", "rescheduled for (date)", "date is", "new date is",
+         "has date", "has new date"),
+    ),
+    Family("deadline", ("deadline is", "new deadline is", "has deadline", "is due on (date)",
+                        "is due by (date)", "is due (date)")),
+    Family("start", ("starts on (date)", "will start on (date)", "begins on (date)",
+                     "start date is")),
+    Family("arrival", ("will arrive on (date)", "arrives on (date)", "is arriving on (date)")),
+    Family("ceo", ("ceo is", "has ceo", "new ceo is"),
+           inverse=("is ceo of", "is the ceo of", "is new ceo of", "is the new ceo of")),
+    Family("president", ("president is", "has president"),
+           inverse=("is president of", "is the president of")),
+    Family("capital", ("capital is", "has capital", "capital city is"),
+           inverse=("is capital of", "is the capital of")),
+    Family(
+        "likes",
+        ("likes", "loves", "enjoys", "adores", "is fond of", "is a fan of", "likes to eat",
+         "likes eating", "loves eating"),
+        opposes=("dislikes",), is_single=False,
+    ),
+    Family(
+        "dislikes",
+        ("dislikes", "hates", "detests", "loathes", "can not stand", "can not bear",
+         "started hating", "came to hate", "has come to hate"),
+        opposes=("likes",), is_single=False,
+    ),
+    Family(
+        "habit",
+        ("eats", "drinks", "smokes", "takes", "uses", "plays", "does", "practises", "practices",
+         "goes to", "attends", "is reading", "is learning", "is studying", "studies"),
+        enders=("gave up", "has given up", "quit", "has quit", "stopped", "has stopped", "dropped",
+                "has dropped", "stopped eating", "stopped drinking", "stopped using",
+                "finished with"),
+        is_single=False,
+    ),
+    Family(
+        "membership",
+        ("is a member of", "is member of", "joined", "has joined", "belongs to", "plays for",
+         "plays in", "sings in"),
+        enders=("left", "has left", "quit", "has quit", "is leaving", "resigned from"),
+        is_single=False,
+    ),
+    Family(
+        "property",
+        ("owns", "has", "has got", "bought", "drives", "rents", "keeps"),
+        enders=("sold", "has sold", "gave away", "has given away", "got rid of",
+                "has got rid of", "threw away"),
+        is_single=False,
+    ),
+)
+"""What is declared. Facts of one family with one subject compete where it is single-valued."""
+
+_DIETS = frozenset({
+    "vegan", "vegetarian", "pescatarian", "pescetarian", "omnivore", "omnivorous", "flexitarian",
+    "carnivore", "lacto-vegetarian", "ovo-lacto vegetarian", "fruitarian", "raw vegan",
+    "plant-based", "meat eater", "meat-eater",
+})
+_CONTRACTED = {
+    "isn't": "is not", "aren't": "are not", "doesn't": "does not", "don't": "do not",
+    "won't": "will not", "can't": "can not", "cannot": "can not", "isnt": "is not",
+    "doesnt": "does not", "dont": "do not",
+}
+_SAME = {
+    "am": "is", "are": "is", "have": "has", "do": "does", "were": "was", "go": "goes",
+    "be": "is", "been": "is", "being": "is",
+}
+# fmt: on
+
+SINGLE_VALUED: frozenset[str] = frozenset(
+    spelling
+    for family in FAMILIES
+    if family.is_single
+    for spelling in (*family.spellings, *family.inverse)
+)
+"""Predicates of which a subject has one value at a time: a newer value replaces the older.
+
+Declared, never guessed: whatever is not here replaces nothing. Spelled as in ``Family``; what is in
+one family competes with each other. ``SINGLE_VALUED | {"drives"}`` declares more.
+"""
+
+_IDLE = frozenset({"now", "currently", "presently"})
+_KIND = re.compile(r"(.*) \((\w+)\)")
+_SINCE = re.compile(r"(?:has|have) been (.+) since")
+_OWNED = re.compile(r"(.+?)(?:'s|(?<=s)') (.+)")
+_FROM_TO = re.compile(r"(.+?) to (.+)")
+_INSTEAD = re.compile(r"(.+?),? (?:instead of|rather than|and not|not) (.+)")
+_MAY_INSTEAD = re.compile(r" (?:instead of|rather than|not) ")
+_AGE = re.compile(r"\S+ (?:years?|months?) old")
+_ISO_DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")
+_WORD = re.compile(r"[^\W_]+")
+_MONTH_WORDS = frozenset(MONTHS) | {month[:3] for month in MONTHS} | {"sept"}
+_DATE_WORDS = _MONTH_WORDS | frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday the of on at in from am pm".split()
+)
+# "was not" and "has not" tell of the past, and "must not" is no denial of "must".
+_DENIAL = re.compile(
+    r"(?P<is>\b(?:is|are|am|will|can)) not\b(?! (?:only|stand|bear)\b)"
+    r"|\b(?P<do>does|do) (?:not\b(?! only\b)|no longer|never) (?P<verb>\w+)"
+    r"|\b(?:no longer|never)\b"
+)
+_LEFT_OVER = re.compile(r"\b(?:any ?more|any longer)\b")
+_TAIL = re.compile(r"[,\s]+(?:any ?more|any longer)\W*\Z", re.IGNORECASE)
+_OVER = re.compile(r"(?:used to|(?:has |have )?(?:stopped|quit|ceased|gave up|given up))(?: |\Z)")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a triple states, however it is spelled.
+
+    Attributes:
+        names: the relation, or its family: two of one name state the same.
+        subject, object: normal forms; for an inverse spelling the other way round.
+        polarity: whether it is so, with the denial that the predicate holds.
+        is_single: whether a subject has one value at a time of the first name.
+        denies: names of what it says is not so, or is over, of ``subject`` and ``denied``.
+        denied: normal form of the value that is denied.
+        is_event: whether what it denies is over by what it tells ("left"), and not by its being
+            said: an event stays true, whatever is said later.
+    """
+
+    names: tuple[str, ...]
+    subject: str
+    object: str
+    polarity: bool = True
+    is_single: bool = False
+    denies: tuple[str, ...] = ()
+    denied: str = ""
+    is_event: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A family that a relation belongs to.
+
+    Attributes:
+        family: the family, or ``None`` for a relation that the caller declared.
+        name: its name, with the words that stand for ``*``.
+        kind: of the object; ``""`` is any.
+        is_inverse: whether the ends change places.
+        is_single: whether the spelling is declared single-valued.
+    """
+
+    family: Family | None
+    name: str
+    kind: str = ""
+    is_inverse: bool = False
+    is_single: bool = False
+
+
+@lru_cache(maxsize=1 << 14)
+def relation(predicate: str) -> Relation:
+    """The predicate as it is compared, and whether it denies.
+
+    "is no longer", "does not eat", "never drinks", "will not run … any more" are denials; what
+    tells of the past ("did not go", "has not been") or forbids ("must not") is none.
+    """
+    text = _plain(predicate)
+    bare, found = _DENIAL.subn(_affirmed, text)
+    if not found:
+        return Relation(text)
+    name = " ".join(_LEFT_OVER.sub(" ", bare).split())
+    return Relation(name, found % 2 == 1) if name else Relation(text)
+
+
+def affirmed(triple: Triple) -> Triple:
+    """A triple whose predicate denies as one of opposite polarity: "is no longer" as not "is".
+
+    So a denial and what it denies differ in polarity alone. Others are left as they are written.
+    """
+    told = relation(triple.predicate)
+    polarity = triple.polarity != told.flips
+    changed = triple
+    if told.flips and ", " not in triple.predicate:
+        changed = replace(changed, predicate=told.name, polarity=polarity)
+    bare = "" if polarity else _TAIL.sub("", triple.object)
+    return replace(changed, object=bare) if bare and bare != triple.object else changed
+
+
+def _plain(predicate: str) -> str:
+    text = normal_form(predicate.replace("_", " ")).replace("favourite", "favorite")
+    # An object belongs to the clause that it follows: "eats fish but no meat, is now".
+    text = text.rpartition(", ")[2]
+    return " ".join(_CONTRACTED.get(word, word) for word in text.split() if word not in _IDLE)
+
+
+def _affirmed(found: re.Match[str]) -> str:
+    if found["is"]:
+        return found["is"]
+    if not found["do"]:
+        return " "
+    return _third_person(found["verb"]) if found["do"] == "does" else found["verb"]
+
+
+def _third_person(verb: str) -> str:
+    if verb in ("have", "do", "go"):
+        return {"have": "has", "do": "does", "go": "goes"}[verb]
+    if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
+        return verb + "es"
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return verb[:-1] + "ies"
+    return verb + "s"
+
+
+def key(subject: str, predicate: str, object_: str, polarity: bool) -> tuple[str, str, str, str]:
+    """What a triple says, one key for all its spellings: subject, relation, object, ``+`` or ``-``.
+
+    Ends are in normal form; the relation is the family's name where there is one, and the ends of
+    an inverse spelling have changed places.
+    """
+    said = read(subject, predicate, object_, polarity)
+    return said.subject, said.names[0], said.object, "+" if said.polarity else "-"
+
+
+# A fact is read when it is stored, when its rivals are sought and when it contests.
+@lru_cache(maxsize=1 << 14)
+def read(
+    subject: str,
+    predicate: str,
+    object_: str,
+    polarity: bool = True,
+    single_valued: frozenset[str] = SINGLE_VALUED,
+) -> Reading:
+    """What a triple states by the declared families.
+
+    Args:
+        subject: of the triple.
+        predicate: of the triple.
+        object_: of the triple.
+        polarity: of the triple.
+        single_valued: spellings that have one value at a time; see ``SINGLE_VALUED``.
+    """
+    plan = _plan(predicate, single_valued)
+    subject, value = normal_form(subject), plan.value or normal_form(object_)
+    entry, value = _fitting(plan.entries, value)
+    if entry is None and plan.name == "is" and "'" in subject:
+        # "Ana's favourite colour is red"
+        owned = _OWNED.fullmatch(subject)
+        if owned:
+            entry, value = _entry(f"{_plain(owned[2])} is", value, single_valued)
+            subject = owned[1] if entry else subject
+    if entry is None:
+        names: tuple[str, ...] = (plan.compared,)
+    elif entry.is_single or (entry.family and entry.family.opposes):
+        names = (entry.name,)
+    else:
+        names = (plan.compared, entry.name)
+    if entry and entry.is_inverse:
+        subject, value = value, subject
+    said = Reading(names, subject, value, polarity != plan.flips, bool(entry and entry.is_single))
+    return _with_denial(said, plan, entry)
+
+
+def _with_denial(said: Reading, plan: _Plan, entry: _Entry | None) -> Reading:
+    """The reading with what it denies."""
+    if not said.polarity:
+        return replace(said, denies=said.names[:1], denied=said.object)
+    if plan.is_ender:
+        over = _over(plan, said.object)
+        return _ended(said, *over) if over else said
+    if _MAY_INSTEAD.search(said.object):
+        instead = _INSTEAD.fullmatch(said.object)
+        if instead:
+            kept, dropped = map(normal_form, instead.groups())
+            value = kept if said.is_single else said.object
+            return replace(said, object=value, denies=said.names[:1], denied=dropped)
+    if entry and entry.family and entry.family.opposes:
+        return replace(said, denies=entry.family.opposes, denied=said.object)
+    return said
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is known of a predicate before its ends are.
+
+    Attributes:
+        name: the relation.
+        compared: the same, its verb in its plainest form.
+        flips: whether it denies.
+        entries: the families that it may belong to.
+        value: the value that stands in the predicate itself ("has been vegan since"); or ``""``.
+        is_ender: whether it may end something.
+    """
+
+    name: str
+    compared: str
+    flips: bool
+    entries: tuple[_Entry, ...]
+    value: str = ""
+    is_ender: bool = False
+
+
+@lru_cache(maxsize=1 << 14)
+def _plan(predicate: str, declared: frozenset[str]) -> _Plan:
+    told = relation(predicate)
+    name, value = told.name, ""
+    since = _SINCE.fullmatch(name)
+    if since:
+        name, value = "is", since[1]
+    compared = _compared(name)
+    is_ender = compared in _ENDERS or _OVER.match(name) is not None
+    return _Plan(name, compared, told.flips, _entries(compared, declared), value, is_ender)
+
+
+def _ended(said: Reading, denies: tuple[str, ...], denied: str) -> Reading:
+    """What tells that something is over; "moved from A to B" also tells what came instead."""
+    moved = _FROM_TO.fullmatch(denied) if said.names[0].endswith(" from") else None
+    if moved:
+        left, reached = map(normal_form, moved.groups())
+        return Reading(denies[:1], said.subject, reached, True, True, denies, left, True)
+    return replace(said, denies=denies, denied=denied, is_event=True)
+
+
+def _over(plan: _Plan, object_: str) -> tuple[tuple[str, ...], str] | None:
+    """The names of what a relation ends, and of which value."""
+    families = _ENDERS.get(plan.compared, ())
+    habit = _OVER.match(plan.name)
+    if not habit:
+        return families, object_
+    verb, value = plan.name[habit.end() :], object_
+    if not verb:
+        # "stopped" and "drinking coffee"
+        verb, _, value = object_.partition(" ")
+        if not verb.endswith("ing") or not value:
+            return (families, object_) if families else None
+        families = ()
+    entry, ended = _entry(verb, value, SINGLE_VALUED)
+    named = (entry.name,) if entry and entry.is_single else (_compared(verb),)
+    return (*named, *families), ended
+
+
+def _entry(name: str, object_: str, declared: frozenset[str]) -> tuple[_Entry | None, str]:
+    return _fitting(_entries(_compared(name), declared), object_)
+
+
+def _fitting(entries: Iterable[_Entry], object_: str) -> tuple[_Entry | None, str]:
+    """The first family that takes such an object, and the object as it is compared."""
+    for entry in entries:
+        value = _KINDS[entry.kind](object_)
+        if value is not None:
+            return entry, value
+    return None, object_
+
+
+@lru_cache(maxsize=1 << 14)
+def _compared(name: str) -> str:
+    """A relation whose verb is in its plainest form: "lives in" and "living in" are one."""
+    first, space, rest = name.partition(" ")
+    return f"{_verb(first)}{space}{rest}"
+
+
+def _verb(word: str) -> str:
+    word = _SAME.get(word, word)
+    if len(word) < 4:
+        return word
+    if word.endswith("ies"):
+        word = f"{word[:-3]}y"
+    elif word.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    elif word.endswith("ing") and len(word) > 5:
+        word = word[:-3]
+        word = word[:-1] if word[-1] == word[-2] and word[-1] not in "lsz" else word
+    return word.removesuffix("e")
+
+
+def _entries(compared: str, declared: frozenset[str]) -> tuple[_Entry, ...]:
+    """Families of a relation: first those that ask for a kind of object, then the single-valued."""
+    registry = _registry(declared)
+    found = list(registry.literal.get(compared, ()))
+    for pattern, entry in registry.patterns:
+        match = pattern.fullmatch(compared)
+        if match:
+            found.append(replace(entry, name=" ".join((entry.name, *match.groups()))))
+    return tuple(sorted(found, key=lambda entry: (not entry.kind, not entry.is_single)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Registry:
+    """Which families spellings belong to: those without ``*``, and those with."""
+
+    literal: Mapping[str, tuple[_Entry, ...]]
+    patterns: tuple[tuple[re.Pattern[str], _Entry], ...]
+
+
+@lru_cache(maxsize=16)
+def _registry(declared: frozenset[str]) -> _Registry:
+    literal: dict[str, tuple[_Entry, ...]] = {}
+    patterns: list[tuple[re.Pattern[str], _Entry]] = []
+    for spelled, entry in _declared(declared):
+        if "*" in spelled:
+            patterns.append((_pattern(spelled), entry))
+        else:
+            bare = _KIND.sub(r"\1", spelled)
+            literal[bare] = (*literal.get(bare, ()), entry)
+    return _Registry(literal, tuple(patterns))
+
+
+def _declared(declared: frozenset[str]) -> Iterator[tuple[str, _Entry]]:
+    """Spellings as they are compared: of the families, then those that the caller added."""
+    asked = {_spelled(one) for one in declared}
+    known: set[str] = set()
+    for family in FAMILIES:
+        spellings = [(one, False) for one in family.spellings]
+        for spelling, is_inverse in spellings + [(one, True) for one in family.inverse]:
+            spelled = _spelled(spelling)
+            is_single = family.is_single and spelled in asked
+            if family.is_single:
+                known.add(spelled)
+            if is_single or not family.is_single:
+                kind = _kind(spelling)
+                yield spelled, _Entry(family, family.name, kind, is_inverse, is_single)
+    for spelled in sorted(asked - known):
+        name = _KIND.sub(r"\1", spelled).replace(" *", "")
+        yield spelled, _Entry(None, name, _kind(spelled), is_single=True)
+
+
+def _pattern(spelled: str) -> re.Pattern[str]:
+    return re.compile(re.escape(spelled).replace(r"\*", r"(\S*[^\Ws])"))
+
+
+def _kind(spelling: str) -> str:
+    found = _KIND.fullmatch(spelling)
+    return found[2] if found and found[2] in _KINDS else ""
+
+
+def _spelled(spelling: str) -> str:
+    """A spelling of the registry as it is compared; its stars and its kind stay."""
+    found = _KIND.fullmatch(spelling)
+    bare = found[1] if found else spelling
+    plain = " ".join(" * ".join(map(_plain, bare.split("*"))).split())
+    kind = f" ({found[2]})" if found else ""
+    return f"{_compared(plain)}{kind}"
+
+
+def _as_diet(object_: str) -> str | None:
+    bare = re.sub(r"^(?:an? )?(?:strict )?|(?: again| now| diet)$", "", object_)
+    return bare if bare in _DIETS else None
+
+
+def _as_age(object_: str) -> str | None:
+    return object_ if _AGE.fullmatch(object_) else None
+
+
+def _as_amount(object_: str) -> str | None:
+    return object_ if any(map(str.isdigit, object_)) else None
+
+
+def _as_date(object_: str) -> str | None:
+    """A date and nothing else: "6 June 2026", "the 6th of June", "Friday, 6 June at 3 pm"."""
+    if _ISO_DATE.fullmatch(object_):
+        return object_
+    said = _WORD.findall(object_)
+    if not all(word in _DATE_WORDS or word[0].isdigit() for word in said):
+        return None
+    return (
+        object_ if _MONTH_WORDS.intersection(said) and any(w[0].isdigit() for w in said) else None
+    )
+
+
+_KINDS: Mapping[str, Callable[[str], str | None]] = {
+    "": lambda object_: object_,
+    "diet": _as_diet,
+    "age": _as_age,
+    "amount": _as_amount,
+    "date": _as_date,
+}
+
+
+def _enders() -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for family in FAMILIES:
+        for ender in family.enders:
+            name = _compared(_plain(ender))
+            found[name] = (*found.get(name, ()), family.name)
+    return found
+
+
+_ENDERS = _enders()

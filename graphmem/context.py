@@ -37,6 +37,7 @@ _QUESTION_CHARS = 160
 _ITEM = "- "
 # Where many facts fit alike, more of them would crowd out the passages that they come from.
 _MOST_FACTS = 4
+_MOST_OUTDATED = 3
 # Who says what is a matter of the line, never of the words: these names would read as a role.
 _ROLE_NAMES = frozenset({"system", "developer", "tool", "function", "instruction", "instructions"})
 
@@ -56,6 +57,13 @@ _QUOTES = str.maketrans(
 )
 
 _RECALLED = re.compile(re.escape(HEADER) + rf"(?:\n{re.escape(_ITEM)}[^\n]*)*")
+# An item that came back without its header: nobody else writes a line like it.
+_DATED = r"\d{4}-\d{2}-\d{2}"
+_ALONE = re.compile(
+    rf"^{re.escape(_ITEM)}(?:{_DATED} [^\n\":]+: \"[^\n\"]*\"(?: \([^\n]*\))?"
+    rf"|\"[^\n\"]*\" \((?:from|until|said) [\d-]+(?: until [\d-]+)?\))[ \t]*(?:\n|$)",
+    re.MULTILINE,
+)
 _ENVELOPE_TAG = re.compile(r"<(/?)memory>", re.IGNORECASE)
 _BLOCK_TAG = re.compile(r"\s*<[^<>/\s][^<>]*>")
 
@@ -64,8 +72,9 @@ def render(recall: Recall, *, token_budget: int = 550, count_tokens: Callable[[s
     """The recalled facts and passages as text; ``""`` when there is nothing, or nothing fits.
 
     Facts come first, the four best: they are short and say what is believed now, with the time in
-    which it holds or at which it was said. Then the passages, with speaker and date, or title. An
-    item that does not fit is left out whole and a smaller one behind it may still come in.
+    which it holds or at which it was said. Then the passages, with speaker and date, or title, and
+    with what they say that is not so any more: they were true when they were said. An item that
+    does not fit is left out whole and a smaller one behind it may still come in.
 
     Args:
         recall: what to show.
@@ -116,11 +125,13 @@ def truncate(
 def without_recalled(text: str) -> str:
     """A chat message without recalled notes that came back in it.
 
-    Removed are the notes as ``render`` writes them, and the host's envelope around its memory
-    blocks (``<memory>`` with one tagged block or more in it, closed by ``</memory>``).
+    Removed are the notes as ``render`` writes them, single dated items of them, and the host's
+    envelope around its memory blocks (``<memory>`` with one tagged block or more in it, closed by
+    ``</memory>``).
     """
     text = without(text, enclosed(_ENVELOPE_TAG, text, _opens_envelope))
-    return _RECALLED.sub("", text) if HEADER in text else text
+    text = _RECALLED.sub("", text) if HEADER in text else text
+    return _ALONE.sub("", text) if _ITEM in text else text
 
 
 def _opens_envelope(tag: re.Match[str]) -> bool:
@@ -138,7 +149,7 @@ def _items(recall: Recall) -> Iterator[str]:
         yield f"{quote(fact.text)}{_when(fact, said)}"
     for ranked in recall.passages:
         if ranked.passage.text.strip():
-            yield _passage_item(ranked.passage)
+            yield f"{_passage_item(ranked.passage)}{_outdated(ranked.outdated)}"
 
 
 def _when(fact: Fact, said: Mapping[str, datetime | None]) -> str:
@@ -173,6 +184,23 @@ def _asked(passage: Passage) -> str:
     if not is_question(asked.text):
         return ""
     return f" (asked by {_name(asked.speaker) or asked.role}: {quote(asked.text)})"
+
+
+def _outdated(facts: Sequence[Fact]) -> str:
+    """That a passage says what is not so any more, or never was; the first few such facts."""
+    wrong = [one for one in facts if one.status == "rejected"]
+    over = [one for one in facts if one.status != "rejected"]
+    return _label("found wrong", wrong) + _label("no longer so", over)
+
+
+def _label(words: str, facts: Sequence[Fact]) -> str:
+    shown = "; ".join(map(_ended, facts[:_MOST_OUTDATED]))
+    return f" ({words}: {shown})" if shown else ""
+
+
+def _ended(fact: Fact) -> str:
+    until = f" until {fact.valid_to[:10]}" if fact.valid_to and span(fact.valid_to) else ""
+    return f"{quote(fact.text)}{until}"
 
 
 def _day(moment: datetime) -> str:

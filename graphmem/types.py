@@ -239,9 +239,14 @@ class Fact:
         return f"{self.subject} {predicate} {self.object}"
 
     @property
+    def is_trusted(self) -> bool:
+        """Whether it is, or was, believed: not withheld."""
+        return self.status in ("asserted", "verified")
+
+    @property
     def is_live(self) -> bool:
         """Whether it may seed a recall: believed now, and neither withheld nor superseded."""
-        return self.retired_at is None and self.status in ("asserted", "verified")
+        return self.retired_at is None and self.is_trusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +270,8 @@ class Source:
             False where one end was known only by name from elsewhere, and where an extractor may
             have made it up: then the passage is not among ``Fact.passages``, unless none holds it.
         quote: the passage's words, without the title.
+        heard_at: when the store first got the message, in UTC; ``None`` is unknown, as for some in
+            files of older versions.
     """
 
     passage_id: str
@@ -278,6 +285,7 @@ class Source:
     extractor: str
     grounded: bool
     quote: str
+    heard_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +345,8 @@ class Recall:
         seeds: entities of the reset distribution, heaviest first.
         withheld: how many facts were kept out, by reason.
         timings: milliseconds by stage; ``total`` is all of them.
+        as_of: the time in the world that was asked for; ``None`` is now.
+        known_at: the time of the memory that was asked for; ``None`` is now.
     """
 
     query: str
@@ -348,13 +358,18 @@ class Recall:
     seeds: tuple[Seed, ...] = ()
     withheld: Mapping[str, int] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)
+    as_of: datetime | None = None
+    known_at: datetime | None = None
 
     @property
     def statements(self) -> tuple[Fact, ...]:
-        """The live seed facts, best first, without those that say the same words cut otherwise."""
+        """The live seed facts, best first, without those that say the same words cut otherwise.
+
+        Of another time those that held then, whatever replaced them since.
+        """
         first: dict[str, Fact] = {}
         for hit in self.facts:
-            if hit.fact.is_live:
+            if hit.fact.is_live or self.as_of is not None:
                 first.setdefault(normal_form(hit.fact.text), hit.fact)
         return tuple(first.values())
 
@@ -461,7 +476,8 @@ class LogEntry:
         seq: number within the scope, from 1.
         at: when it was made.
         action: what was done: ``add``, ``merge``, ``supersede``, ``forget`` …
-        kind: of the row that changed: ``passage``, ``fact``, ``entity``, ``ban`` or ``scope``.
+        kind: of the row that changed: ``passage``, ``fact``, ``entity``, ``ban``, ``verdict`` or
+            ``scope``; ``log``, where words of earlier entries were erased.
         id: of the row that changed.
         actor: who or what changed it.
         reason: why, where somebody said so.
@@ -487,14 +503,17 @@ class LogCheck:
 
     Attributes:
         entries: how many there are.
-        erased: how many of them had words that were erased since.
-        broken_at: number of the first entry that was changed, removed, inserted or moved; ``None``
-            when none was.
+        erased: how many of them had words that were erased since, as a later entry says.
+        broken_at: number of the first entry that was changed, removed, inserted or moved, or that
+            of the first entry of the same transaction; ``None`` when all is as it was written.
+        head: the chain's newest link, as hexadecimal digits; ``""`` before any. Noted elsewhere, it
+            shows later whether the whole chain was made anew: see ``GraphMemory.verify_log``.
     """
 
     entries: int
     erased: int = 0
     broken_at: int | None = None
+    head: str = ""
 
     @property
     def is_intact(self) -> bool:

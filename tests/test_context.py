@@ -346,3 +346,51 @@ def test_a_fact_that_was_cut_in_two_ways_is_shown_once():
     found = Recall("q", Scope("ana"), facts=hits)
     assert [fact.id for fact in found.statements] == ["f-0", "f-2"]
     assert render(found, count_tokens=len, token_budget=10_000).count("office with Jonas") == 1
+
+
+def test_what_is_not_so_any_more_is_said_beside_the_words_that_say_it():
+    over = fact("f1", "Ann", "lives in", "Lyon", valid_to="2025-05-03", retired_at=NOON)
+    wrong = fact("f2", "Ann", "owns", 'a "dog"', status="rejected")
+    said = passage("p1", "I live in Lyon.")
+    shown = [
+        RankedPassage(said, 1.0, outdated=(over, wrong)),
+        RankedPassage(replace(said, id="p2"), 1.0, outdated=(replace(over, valid_to=None),)),
+        RankedPassage(replace(said, id="p3"), 1.0),
+    ]
+    assert lines(render(Recall("q", Scope("ann"), tuple(shown)), count_tokens=words))[1:] == [
+        """- Ann: "I live in Lyon." (found wrong: "Ann owns a 'dog'")"""
+        """ (no longer so: "Ann lives in Lyon" until 2025-05-03)""",
+        """- Ann: "I live in Lyon." (no longer so: "Ann lives in Lyon")""",
+        """- Ann: "I live in Lyon.\"""",
+    ]
+
+
+def test_a_recalled_item_that_comes_back_alone_is_taken_out():
+    items = lines(render(EXAMPLE, count_tokens=words))[1:]
+    dated = [item for item in items if "2025" in item or "2010" in item]
+    assert len(dated) >= 3
+    for item in dated:
+        assert without_recalled(f"You said:\n{item}\nIs it so?") == "You said:\nIs it so?"
+    assert without_recalled(dated[0]) == ""
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        '- Ann: "I moved to Lyon."',
+        "- 2025-03-08 call Ann",
+        "- milk\n- eggs",
+        '2025-03-08 Ann: "I moved to Lyon."',
+        '- "Lyon" (from the station)',
+    ],
+)
+def test_a_list_of_ones_own_stays(own):
+    assert without_recalled(own) == own
+
+
+def test_of_another_time_what_held_then_is_stated():
+    """Whatever replaced it since."""
+    over = fact("f1", "Ann", "lives in", "Lyon", retired_at=NOON)
+    now = recalled([], [over])
+    assert now.statements == ()
+    assert replace(now, as_of=NOON).statements == (over,)

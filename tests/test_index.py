@@ -204,13 +204,14 @@ def test_names_are_found_whichever_comes_first():
         assert names_of(index, index.named)["d4"] == {"Maja"}
 
 
-def test_a_rejected_fact_leaves_no_trace_and_a_withheld_one_seeds_nothing():
+def test_a_withheld_fact_is_known_and_seeds_nothing():
     (fact,) = facts_of([POOL["d1"]])
     index = Index()
     index.update(whole(["d1"]))
-    for status, count in (("rejected", 0), ("candidate", 1), ("disputed", 1)):
+    for status in ("rejected", "candidate", "disputed"):
         index.update(Changes(2, facts=(replace(fact, status=status),)))
-        assert index.facts.ids.here == count
+        assert index.facts.ids.here == 1
+        assert index.facts.why_withheld(index.facts.ids.get(fact.id)) == status
         assert not index.facts.is_live(index.facts.ids.find([fact.id])).any()
     index.update(Changes(3, facts=(fact,)))
     assert index.facts.is_live(index.facts.ids.find([fact.id])).tolist() == [True]

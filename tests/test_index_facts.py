@@ -88,7 +88,7 @@ def test_any_history_leaves_what_is_stated(steps):
             told = facts.tell(positions, rows, ids, NOBODY)
             for number, passages, status, is_retired in argument:
                 known = {PASSAGES.index(one) for one in passages if one in PASSAGES}
-                stated[number] = set() if status == "rejected" else known
+                stated[number] = known
                 live[number] = status == "asserted" and not is_retired
         changed = {p for n, some in stated.items() for p in some ^ before[n]}
         assert set(told.passages.tolist()) == changed
@@ -112,6 +112,7 @@ def test_any_history_leaves_what_is_stated(steps):
         ({}, True, "asserted"),
         ({"status": "candidate"}, False, "candidate"),
         ({"status": "disputed"}, False, "disputed"),
+        ({"status": "rejected"}, False, "rejected"),
         ({"retired_at": NOON}, False, "superseded"),
         ({"retired_at": NOON, "status": "candidate"}, False, "superseded"),
     ],
@@ -122,7 +123,34 @@ def test_why_a_fact_seeds_nothing(fields, is_live, reason):
     facts.tell(one, [fact(0, passages=("p0",), **fields)], passage_ids(), NOBODY)
     assert facts.is_live(one).tolist() == [is_live]
     assert facts.why_withheld(0) == reason
-    assert facts.is_retired(one).tolist() == ["retired_at" in fields]
+    is_outdated = "retired_at" in fields or fields.get("status") == "rejected"
+    assert facts.is_outdated(one).tolist() == [is_outdated]
+
+
+def test_what_replaced_a_fact_is_followed_to_what_holds_now():
+    facts, ids, every = facts_with(4), passage_ids(), np.arange(4)
+
+    def tell(*winners):
+        rows = [
+            fact(
+                number,
+                passages=("p0",),
+                retired_at=NOON if winner is not None else None,
+                replaced_by=None if winner is None else fact(winner).id,
+            )
+            for number, winner in enumerate(winners)
+        ]
+        facts.tell(every, rows, ids, NOBODY)
+        return facts.winners(every).tolist()
+
+    assert tell(1, 2, None, None) == [2, 2, -1, -1]
+    assert tell(None, None, None, 9) == [-1, -1, -1, -1], "what replaced it is gone"
+    assert tell(3, 3, 3, None) == [3, 3, 3, -1]
+    assert -1 not in tell(1, 0, None, None)[:2], "a circle ends"
+    facts.tell(NOBODY, [], ids, np.array([0]))
+    assert facts.winners(every).tolist()[0] == -1
+    facts.fold()
+    assert facts.winners(every).tolist()[1] >= -1
 
 
 def test_a_dropped_fact_may_come_again_elsewhere():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.recall.prior import Prior, scaled
-from graphmem.recall.seeds import Reset, Seeds, fact_scores, find_seeds, seed_facts, withheld
+from graphmem.recall.seeds import Fits, find_seeds, fit, seed_facts
 from graphmem.recall.sight import Sight
 from graphmem.settings import RecallSettings
 from worlds import Said, World, entity_id, facts_of
@@ -24,6 +24,7 @@ FACTS = facts_of(SAID)
 ENTITIES = sorted({end for fact in FACTS for end in (fact.subject, fact.object)})
 FACT = {fact.text: int(MEMORY.facts.ids.get(fact.id)) for fact in FACTS}
 SIZE = len(SAID)
+LIVE = MEMORY.facts.is_live(np.arange(len(FACT)))
 SETTINGS = RecallSettings(
     fact_prior=0.0, seed_most=0, passage_weight=0.2, passage_power=2.0, passage_k=2
 )
@@ -56,6 +57,10 @@ def prior_of(cosines, scores):
     return Prior(seen, scores, zeros, np.arange(len(FACT)), cosines, best, 1.0)
 
 
+def seeds_of(prior, names, settings):
+    return find_seeds(MEMORY, prior, fit(prior, LIVE, settings.fact_prior), names, settings)
+
+
 def named(*names):
     return np.array(sorted(entity(name) for name in names), dtype=np.int64)
 
@@ -84,7 +89,7 @@ def test_scaled(values, expected):
 
 def test_a_fact_counts_by_its_passage_too():
     cosines = scores_of(Maja_lives_in_Oslo=0.5, Zoe_saw_rain=0.5)
-    found = fact_scores(prior_of(cosines, np.array([1.0, 0, 0, 0])), 1.5)
+    found = fit(prior_of(cosines, np.array([1.0, 0, 0, 0])), LIVE, 1.5).scores
     assert found[FACT["Maja lives in Oslo"]] == 1.0
     assert found[FACT["Zoe saw rain"]] == pytest.approx(1 / 2.5)
 
@@ -110,30 +115,37 @@ def test_seed_facts_are_the_best_and_those_nearly_as_good(values, seed_k, most, 
 
 @given(SCORES, PRIOR)
 def test_only_live_facts_seed(cosines, scores):
-    found = find_seeds(MEMORY, prior_of(cosines, scores), NOBODY, replace(SETTINGS, seed_k=9))
+    prior = prior_of(cosines, scores)
+    found = seeds_of(prior, NOBODY, replace(SETTINGS, seed_k=9))
     assert FACT["Oslo is cold"] not in found.facts
     live = [f for text, f in FACT.items() if text != "Oslo is cold" and scaled(cosines)[f] > 0]
     assert sorted(found.facts.tolist()) == sorted(live)
-    assert found.score(np.arange(len(FACT))) == pytest.approx(scaled(cosines))
+    assert found.scores == pytest.approx(scaled(cosines)[found.facts])
+    fits = fit(prior, LIVE, 0.0)
+    assert fits.score(np.arange(len(FACT))) == pytest.approx(scaled(cosines))
+
+
+def test_another_time_may_seed_with_other_facts():
+    """What is live is the caller's to say."""
+    prior = prior_of(scores_of(Oslo_is_cold=1.0, Zoe_saw_rain=0.5), np.ones(SIZE))
+    texts = list(FACT)
+    then = np.array([text == "Oslo is cold" for text in sorted(texts, key=FACT.__getitem__)])
+    found = find_seeds(MEMORY, prior, fit(prior, then, 0.0), NOBODY, SETTINGS)
+    assert found.facts.tolist() == [FACT["Oslo is cold"]]
 
 
 def test_what_was_not_looked_at_fits_nothing():
-    seeds = find_seeds(
-        MEMORY, prior_of(scores_of(Zoe_saw_rain=1.0), np.ones(SIZE)), NOBODY, SETTINGS
-    )
-    few = replace(seeds, known=seeds.known[[1, 3]], scores=np.array([0.5, 0.25]))
+    few = Fits(np.array([1, 3]), np.array([0.5, 0.25]), np.array([True, True]))
     assert few.score(np.array([0, 1, 3, 4, 1])).tolist() == [0, 0.5, 0.25, 0, 0.5]
-    none = replace(seeds, known=NOBODY, scores=NOTHING)
+    none = Fits(NOBODY, NOTHING, NOTHING > 0)
     assert none.score(np.array([0, 1])).tolist() == [0, 0]
 
 
 def test_only_facts_that_fit_as_well_as_the_last_seed_count_as_withheld():
     scores = scores_of(Maja_lives_in_Oslo=1.0, Oslo_is_in_Norway=0.5, Oslo_is_cold=0.7)
-    start = Reset(NOBODY, NOTHING, NOTHING, NOBODY, NOTHING)
-    best, other = FACT["Maja lives in Oslo"], FACT["Oslo is in Norway"]
-    seeds = Seeds(np.array([best, other]), np.arange(len(FACT)), scores, NOBODY, start)
-    assert withheld(MEMORY, seeds) == {"candidate": 1}
-    assert withheld(MEMORY, replace(seeds, facts=np.array([best]))) == {}
+    fits = Fits(np.arange(len(FACT)), scores, LIVE)
+    assert fits.withheld(MEMORY, 0.5) == {"candidate": 1}
+    assert fits.withheld(MEMORY, 0.8) == {}
 
 
 MENTIONS = {"Maja": 1, "Oslo": 3, "Rex": 1, "Norway": 1, "cold": 1, "Zoe": 1, "rain": 1}
@@ -141,8 +153,10 @@ MENTIONS = {"Maja": 1, "Oslo": 3, "Rex": 1, "Norway": 1, "cold": 1, "Zoe": 1, "r
 
 @given(SCORES, PRIOR, st.sets(st.sampled_from(["Maja", "Norway", "cold", "Oslo", "Zoe"])))
 def test_the_reset_is_the_formula(cosines, scores, names):
-    found = find_seeds(MEMORY, prior_of(cosines, scores), named(*names), SETTINGS)
-    fits = dict(zip(FACT, found.score(np.array(list(FACT.values()))).tolist(), strict=True))
+    prior = prior_of(cosines, scores)
+    found = seeds_of(prior, named(*names), SETTINGS)
+    known = fit(prior, LIVE, SETTINGS.fact_prior)
+    fits = dict(zip(FACT, known.score(np.array(list(FACT.values()))).tolist(), strict=True))
     seeding = [fact for fact in FACTS if FACT[fact.text] in found.facts]
     by_fact, by_name = {}, {}
     for name in set(ENTITIES) - {"Zoe"}:
@@ -166,7 +180,7 @@ def test_the_reset_is_the_formula(cosines, scores, names):
 
 @given(SCORES, PRIOR, st.sets(st.sampled_from(["Maja", "Norway", "cold"])))
 def test_the_reset_is_a_distribution_or_empty(cosines, scores, names):
-    found = find_seeds(MEMORY, prior_of(cosines, scores), named(*names), SETTINGS)
+    found = seeds_of(prior_of(cosines, scores), named(*names), SETTINGS)
     weights, vertices = found.reset.weights, found.reset.vertices
     assert (weights >= 0).all()
     # A hub alone is nothing to start from.
@@ -179,21 +193,21 @@ def test_the_reset_is_a_distribution_or_empty(cosines, scores, names):
 def test_what_weighs_nothing_starts_no_walk():
     silent = replace(SETTINGS, name_weight=0.0, seed_k=0)
     prior = prior_of(scores_of(Maja_has_Rex=1.0), np.ones(SIZE))
-    assert len(find_seeds(MEMORY, prior, named("Maja"), silent).reset.vertices) == 0
-    by_fact = find_seeds(MEMORY, prior, named("Norway"), replace(silent, seed_k=1))
+    assert len(seeds_of(prior, named("Maja"), silent).reset.vertices) == 0
+    by_fact = seeds_of(prior, named("Norway"), replace(silent, seed_k=1))
     assert set(shares(by_fact.reset)[0]) == {"Maja", "Rex"}
 
 
 def test_what_many_passages_mention_tells_little():
     scores = scores_of(Maja_lives_in_Oslo=1.0)
-    found = find_seeds(MEMORY, prior_of(scores, np.zeros(SIZE)), NOBODY, SETTINGS)
+    found = seeds_of(prior_of(scores, np.zeros(SIZE)), NOBODY, SETTINGS)
     entities, _ = shares(found.reset)
     assert entities["Maja"][0] == pytest.approx(3 * entities["Oslo"][0])
 
 
 def test_only_the_best_passages_share_and_hubs_never():
     prior = prior_of(scores_of(Zoe_saw_rain=1.0), np.array([1.0, 0.5, 0.4, 0.0]))
-    entities, passages = shares(find_seeds(MEMORY, prior, named("Zoe"), SETTINGS).reset)
+    entities, passages = shares(seeds_of(prior, named("Zoe"), SETTINGS).reset)
     assert passages[0] == pytest.approx(4 * passages[1])
     assert passages[2] == 0
     assert MEMORY.is_hub(named("Zoe")).all()

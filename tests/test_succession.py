@@ -7,13 +7,10 @@ import numpy as np
 import pytest
 
 from builders import NOON
-from graphmem.recall.seeds import Reset, Seeds
-from graphmem.recall.succession import lift_later
+from graphmem.recall.seeds import Fits
+from graphmem.recall.succession import current_first, lift_later
 from graphmem.types import Changes
 from worlds import Said, World, facts_of
-
-NOTHING = np.zeros(0)
-NOBODY = np.zeros(0, dtype=np.int64)
 
 
 def home(key, place, *, day=0, session=None, role="user", status="asserted", stamped=True):
@@ -36,12 +33,10 @@ def lifted(*said, ranking=("old", "new"), fits=None, alike=0.7, as_good=0.8, amo
     known = memory.facts.ids.find([fact.id for fact in facts])
     scores = np.array([1.0 if fits is None else fits(fact.text) for fact in facts])
     order = np.argsort(known)
-    start = Reset(NOBODY, NOTHING, NOTHING, NOBODY, NOTHING)
-    seeds = Seeds(NOBODY, known[order], scores[order], NOBODY, start)
     found = lift_later(
         memory,
         memory.passages.ids.find(ranking),
-        seeds,
+        Fits(known[order], scores[order], memory.facts.is_live(known[order])),
         among=among,
         alike=alike,
         as_good=as_good,
@@ -116,14 +111,83 @@ def test_a_retired_fact_brings_nothing_up_to_date():
     memory = World(said).index()
     retired = [replace(one, retired_at=NOON) for one in facts_of(said) if "Ghent" in one.text]
     known = np.arange(len(memory.facts))
-    start = Reset(NOBODY, NOTHING, NOTHING, NOBODY, NOTHING)
-    seeds = Seeds(NOBODY, known, np.ones(len(known)), NOBODY, start)
+    fits = Fits(known, np.ones(len(known)), memory.facts.is_live(known))
     ranking = memory.passages.ids.find(["old", "new"])
 
     def found():
-        order = lift_later(memory, ranking, seeds, among=10, alike=0.7, as_good=0.8)
+        order = lift_later(memory, ranking, fits, among=10, alike=0.7, as_good=0.8)
         return memory.passages.ids.texts(order)
 
     assert found() == ["new", "old"]
     memory.update(Changes(2, facts=tuple(retired)))
     assert found() == ["old", "new"]
+
+
+def current(said, replaced, ranking, *, among=10, fits=lambda text: 1.0):
+    """The ranking with what holds now first; ``replaced`` maps a place to the one after it."""
+    memory = World(said).index()
+    by_place = {fact.object: fact for fact in facts_of(said)}
+    retired = [
+        replace(by_place[old], retired_at=NOON, replaced_by=by_place[new].id)
+        for old, new in replaced.items()
+    ]
+    memory.update(Changes(2, facts=tuple(retired)))
+    facts = facts_of(said)
+    known = memory.facts.ids.find([fact.id for fact in facts])
+    order = np.argsort(known)
+    scores = np.array([fits(fact.text) for fact in facts])[order]
+    judged = Fits(known[order], scores, memory.facts.is_live(known[order]))
+    found = current_first(memory, memory.passages.ids.find(ranking), judged, among=among)
+    return memory.passages.ids.texts(found)
+
+
+def test_what_holds_now_stands_above_what_it_replaced():
+    """From wherever it was ranked, in one session or without any time."""
+    new = home("new", "Ghent", session="session 0", stamped=False)
+    rain = Said("rain", "rain", speaker="Zoe", session="z", said_at=NOON)
+    said, replaced = [OLD, new, rain], {"Oslo": "Ghent"}
+    assert current(said, replaced, ["rain", "old", "new"]) == ["rain", "new", "old"]
+    assert current(said, replaced, ["rain", "old"]) == ["rain", "new", "old"]
+    assert current(said, replaced, ["new", "rain", "old"]) == ["new", "rain", "old"]
+    assert current(said, replaced, ["rain", "old"], among=1) == ["rain", "old"]
+    assert current(said, {}, ["rain", "old", "new"]) == ["rain", "old", "new"]
+
+
+def test_one_live_fact_stands_above_a_hundred_that_it_replaced():
+    said = [home(f"p{day}", f"place {day}", day=day) for day in range(101)]
+    replaced = {f"place {day}": "place 100" for day in range(100)}
+    order = current(said, replaced, [f"p{day}" for day in range(50)])
+    assert order[0] == "p100"
+    assert len(order) == 51
+
+
+def test_a_person_says_what_holds_before_an_assistant_repeats_it():
+    said = [
+        OLD,
+        home("new", "Ghent", day=5),
+        home("later", "Ghent", day=6),
+        home("echo", "Ghent", day=9, role="assistant"),
+    ]
+    assert current(said, {"Oslo": "Ghent"}, ["old"]) == ["later", "old"]
+
+
+def test_a_passage_that_tells_both_stays_where_it_is():
+    both = Said(
+        "both",
+        "Maja left Oslo, she lives in Ghent",
+        [("Maja", "lives in", "Oslo"), ("Maja", "lives in", "Ghent")],
+        speaker="Maja",
+    )
+    assert current([both, home("new", "Ghent", day=5)], {"Oslo": "Ghent"}, ["both"]) == ["both"]
+
+
+def test_what_a_passage_says_besides_does_not_hide_that_it_was_replaced():
+    facts = [("Maja", "lives in", "Oslo"), ("Maja", "works in", "claims office")]
+    old = Said("old", "Maja lives in Oslo and works in the claims office", facts, speaker="Maja")
+    said, replaced = [old, home("new", "Ghent", day=5)], {"Oslo": "Ghent"}
+
+    def found(share):
+        return current(said, replaced, ["old"], fits=lambda text: share if "Oslo" in text else 1.0)
+
+    assert found(0.6) == ["new", "old"]
+    assert found(0.4) == ["old"]

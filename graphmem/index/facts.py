@@ -12,7 +12,7 @@ import numpy as np
 from graphmem.index.columns import Column
 from graphmem.index.composite import Composite
 from graphmem.index.ids import Ids
-from graphmem.index.keys import Keys
+from graphmem.index.keys import Keys, keys_of
 from graphmem.index.lists import Bools, Floats, Ints, each_once
 from graphmem.index.profiles import Pairs, changed, distinct
 from graphmem.index.relations import Relation
@@ -21,7 +21,11 @@ from graphmem.types import Fact, Status
 __all__ = ["Facts", "Told"]
 
 _STATUS: tuple[Status, ...] = get_args(Status)
-_LIVE, _RETIRED = 16, 32
+_STATUS_BITS, _LIVE, _RETIRED = 15, 16, 32
+_REJECTED = _STATUS.index("rejected")
+_NOBODY = np.uint64(0)
+# How often what replaced a fact may have been replaced in turn.
+_MOST_TURNS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +54,8 @@ class Facts(Composite):
         stating, stated: fact → passages, and the inverse.
     """
 
-    parts = ("ids", "stating", "stated", "_ends", "_state", "_count", "_edge", "_words")
+    parts = ("ids", "stating", "stated", "_ends", "_state", "_winner", "_count", "_edge",
+             "_words")  # fmt: skip
 
     def __init__(self) -> None:
         self.ids = Ids()
@@ -58,6 +63,7 @@ class Facts(Composite):
         self.stated = Relation(weights=False)
         self._ends = Column(np.int32, 2)
         self._state = Column(np.uint8)
+        self._winner = Column(np.uint64)  # key of the id of what replaced it, or nothing's
         self._count = Column(np.int32)
         self._edge = Column(np.float64)
         self._words = Column(np.uint64)  # key of its text: whether it is worded as before
@@ -74,14 +80,28 @@ class Facts(Composite):
         """Whether they may seed: believed now, neither withheld nor superseded."""
         return (self._state.values[facts] & _LIVE) > 0
 
-    def is_retired(self, facts: Ints) -> Bools:
-        """Whether another fact has replaced them."""
-        return (self._state.values[facts] & _RETIRED) > 0
+    def is_outdated(self, facts: Ints) -> Bools:
+        """Whether they are not so any more, or never were: replaced, or rejected."""
+        states = self._state.values[facts]
+        is_outdated: Bools = ((states & _RETIRED) > 0) | ((states & _STATUS_BITS) == _REJECTED)
+        return is_outdated
+
+    def winners(self, facts: Ints) -> Ints:
+        """What holds in place of each, however often that was replaced in turn; -1 for nothing."""
+        found = np.full(len(facts), -1, dtype=np.int64)
+        at = facts
+        for _ in range(_MOST_TURNS):
+            keys = np.where(at >= 0, self._winner.values[at], _NOBODY)
+            at = np.where(keys != _NOBODY, self.ids.at(keys), -1)
+            if not (at >= 0).any():
+                break
+            found = np.where(at >= 0, at, found)
+        return found
 
     def why_withheld(self, fact: int) -> str:
         """Why a fact may not seed."""
         state = int(self._state.values[fact])
-        return "superseded" if state & _RETIRED else _STATUS[state & 15]
+        return "superseded" if state & _RETIRED else _STATUS[state & _STATUS_BITS]
 
     def words(self, facts: Ints) -> Keys:
         """Keys of the facts' texts."""
@@ -92,7 +112,7 @@ class Facts(Composite):
         positions = self.ids.add([one.id for one in rows])
         self._ends.append(ends)
         self._words.append(words)
-        for column in (self._state, self._count, self._edge):
+        for column in (self._state, self._winner, self._count, self._edge):
             column.resize(len(self.ids))
         return positions
 
@@ -108,6 +128,7 @@ class Facts(Composite):
         every = np.concatenate([facts, gone])
         state = np.array([_state(one) for one in rows], dtype=np.uint8)
         self._state.values[facts], self._state.values[gone] = state, 0
+        self._winner.values[facts], self._winner.values[gone] = _winners(rows), _NOBODY
         after = _pairs(passages, rows)
         places, items, _ = self.stating.gather(every)
         change = changed(Pairs(places, items, np.ones(len(places))), after)
@@ -141,6 +162,7 @@ class Facts(Composite):
         """Forget facts that nothing states."""
         self.ids.drop(self.ids.texts(facts))
         self._state.values[facts] = 0
+        self._winner.values[facts] = _NOBODY
         self._words.values[facts] = 0
 
 
@@ -150,8 +172,13 @@ def _state(fact: Fact) -> int:
     )
 
 
+def _winners(facts: Sequence[Fact]) -> Keys:
+    keys = keys_of(one.replaced_by or "" for one in facts)
+    return np.where([one.replaced_by is not None for one in facts], keys, _NOBODY)
+
+
 def _pairs(passages: Ids, rows: Sequence[Fact]) -> Pairs:
-    stated = [() if one.status == "rejected" else one.passages for one in rows]
+    stated = [one.passages for one in rows]
     known: dict[str, int] = dict.fromkeys(chain.from_iterable(stated), -1)
     known.update(zip(known, passages.find(list(known)).tolist(), strict=True))
     items = np.array([known[id_] for ids in stated for id_ in ids], dtype=np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 from graphmem.identity import key64
 from graphmem.index.columns import Column
 from graphmem.index.composite import Composite
-from graphmem.index.keys import KeyTable, keys_of
+from graphmem.index.keys import Keys, KeyTable, keys_of
 from graphmem.index.lists import Floats, Ints, contenders, highest
 
 __all__ = ["Ids"]
@@ -42,6 +42,10 @@ class Ids(Composite):
     def find(self, ids: Sequence[str]) -> Ints:
         """Positions of ids, shape (len(ids),); -1 where there is none."""
         return self._keys.find(keys_of(ids))
+
+    def at(self, keys: Keys) -> Ints:
+        """Positions of the ids of these keys, shape (len(keys),); -1 where there is none."""
+        return self._keys.find(keys)
 
     def add(self, ids: Sequence[str]) -> Ints:
         """The next positions, for distinct ids that have none."""

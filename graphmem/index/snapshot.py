@@ -25,7 +25,7 @@ from graphmem.words import STEMS
 __all__ = ["fold", "open_from", "save_to", "source_of"]
 
 # Of what the arrays mean: counts up when that changes, and older snapshots are built anew.
-VERSION = 2
+VERSION = 3
 
 # The settings that shape an index; the others are read at each recall.
 _SHAPING = (

@@ -19,21 +19,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphmem.errors import InvalidInput
 from graphmem.index.index import Index
-from graphmem.index.lists import Floats, Ints, among, each_once, without
+from graphmem.index.lists import Bools, Floats, Ints, among, each_once, without
+from graphmem.index.lists import places as places_in
 from graphmem.recall.bridge import bridge, likely, links
 from graphmem.recall.candidates import candidates
 from graphmem.recall.clock import Clock
+from graphmem.recall.past import Past, held_then, seen_then
 from graphmem.recall.prior import Prior, weigh
 from graphmem.recall.question import Question, ask
-from graphmem.recall.seeds import Reset, Seeds, find_seeds, withheld
+from graphmem.recall.seeds import Fits, Reset, Seeds, find_seeds, fit
 from graphmem.recall.sight import look
-from graphmem.recall.succession import lift_later
+from graphmem.recall.succession import current_first, lift_later
 from graphmem.recall.walk import Reached, walk
 from graphmem.settings import RecallSettings
 from graphmem.types import (
@@ -73,6 +76,7 @@ class Found:
         ranking: passages that may be shown, best first.
         passages: (n,) all that were ranked, ascending.
         scores: (n,) what they are ranked by, each at least 0.
+        fits: how well facts fit the question.
         seeds: where the walk began; None without a walk.
     """
 
@@ -81,6 +85,7 @@ class Found:
     ranking: Ints
     passages: Ints
     scores: Floats
+    fits: Fits
     seeds: Seeds | None = None
 
 
@@ -94,11 +99,15 @@ def recall(
     top_k: int = 5,
     settings: RecallSettings = RecallSettings(),  # noqa: B008 - frozen
     session: str | None = None,
+    past: Past | None = None,
 ) -> Recall:
     """Passages that answer a question, best first.
 
     A passage that was lifted above what it brings up to date keeps its own score, so that scores
     may rise once there.
+
+    Of the past it seeds with the facts that held then and shows what was known then. The walk goes
+    over today's graph, and of a large memory today's best are looked at.
 
     Args:
         memory: the scope's index.
@@ -109,6 +118,7 @@ def recall(
         top_k: number of passages, at least 1.
         settings: the constants.
         session: only passages of this session, where given.
+        past: what held and was known at another time; None for now.
 
     Raises:
         InvalidInput: ``top_k`` below 1, or a vector that does not fit the memory's.
@@ -122,12 +132,56 @@ def recall(
             if reason:
                 return Recall(query, scope, reason=reason, timings=clock.spent)
             vector = _checked(memory, vector)
-            found = _find(memory, query, vector, session, top_k, settings, clock)
-            shown = _shown(memory, found, top_k)
+            wanted = _Wanted(memory, session, past)
+            found = _find(memory, query, vector, wanted, top_k, settings, clock)
+            if found is None:
+                reason = "nothing that is stored was known then"
+                return Recall(query, scope, reason=reason, timings=clock.spent)
+            shown = _shown(memory, found, wanted, top_k, settings.seed_near)
         with clock.stage("read"):
             rows = read(shown.passage_ids, shown.fact_ids, shown.entity_ids)
+            if past is not None:
+                rows = replace(rows, facts={**rows.facts, **past.facts(shown.fact_ids)})
         answer = _answer(Recall(query, scope, timings=clock.spent), found, shown, rows)
     return answer
+
+
+class _Wanted:
+    """Which passages and facts a recall is about: those of a session, those of another time."""
+
+    def __init__(self, memory: Index, session: str | None, past: Past | None) -> None:
+        self._memory = memory
+        self.session = session
+        self._within = None if session is None else memory.passages.session(session)
+        self.past = past
+
+    def only(self, passages: Ints) -> Ints:
+        """Those of the passages that may be shown."""
+        return passages if self._is_all else passages[self.is_wanted(passages)]
+
+    def is_wanted(self, passages: Ints) -> Bools:
+        """Whether passages may be shown."""
+        wanted = np.ones(len(passages), dtype=np.bool_)
+        if self._within is not None:
+            wanted &= among(self._within, passages)
+        if self.past is not None:
+            wanted &= seen_then(self._memory, passages, self.past)
+        return wanted
+
+    def is_live(self, facts: Ints) -> Bools:
+        """Whether facts may seed, and be shown as what is so."""
+        if self.past is not None:
+            return held_then(self._memory, facts, self.past)
+        return self._memory.facts.is_live(facts)
+
+    def is_outdated(self, facts: Ints) -> Bools:
+        """Whether facts are not so, though they were said."""
+        is_outdated = self._memory.facts.is_outdated(facts)
+        return is_outdated if self.past is None else is_outdated & ~self.is_live(facts)
+
+    @property
+    def _is_all(self) -> bool:
+        return self._within is None and self.past is None
 
 
 def _why_empty(memory: Index, query: str, session: str | None) -> str:
@@ -159,68 +213,96 @@ def _find(
     memory: Index,
     query: str,
     vector: NDArray[np.float32] | None,
-    session: str | None,
+    wanted: _Wanted,
     top_k: int,
     settings: RecallSettings,
     clock: Clock,
-) -> Found:
+) -> Found | None:
+    """The ranking; None where there is nothing to rank."""
     with clock.stage("candidates"):
         question = ask(memory, query, vector)
-        looked_at = candidates(memory, question, settings, session)
+        looked_at = _looked_at(memory, question, wanted, top_k, settings)
+    if not len(looked_at):
+        return None
     with clock.stage("sight"):
         seen = look(memory, question, looked_at, settings)
     with clock.stage("facts"):
         prior = weigh(memory, question, seen, settings, top_k)
+        fits = fit(prior, wanted.is_live(prior.facts), settings.fact_prior)
+    by_prior = partial(_by_prior, memory, prior, fits, wanted, top_k=top_k, settings=settings)
     if vector is None:
         # By words, only passages that share one.
         kept = np.nonzero(prior.sight.share > 0)[0]
-        return _by_prior(memory, prior, kept, "lexical", "no vectors: words alone", top_k, settings)
+        return by_prior(kept, "lexical", "no vectors: words alone")
     every = np.arange(len(prior.passages))
     if memory.covered_share < settings.least_covered:
         reason = f"facts were read from only {memory.covered_share:.0%} of the passages"
-        return _by_prior(memory, prior, every, "dense", reason, top_k, settings)
+        return by_prior(every, "dense", reason)
     with clock.stage("seeds"):
-        seeds = find_seeds(memory, prior, question.named, settings)
+        seeds = find_seeds(memory, prior, fits, question.named, settings)
     if not len(seeds.reset.vertices):
         reason = "no fact fits the question and it names nothing known"
-        return _by_prior(memory, prior, every, "dense", reason, top_k, settings)
+        return by_prior(every, "dense", reason)
     with clock.stage("walk"):
         reached = walk(memory, seeds.reset, settings)
-    return _by_walk(memory, question, prior, seeds, reached, session, top_k, settings, clock)
+    return _by_walk(memory, question, prior, fits, seeds, reached, wanted, top_k, settings, clock)
+
+
+def _looked_at(
+    memory: Index, question: Question, wanted: _Wanted, top_k: int, settings: RecallSettings
+) -> Ints:
+    """The passages to be looked at, ascending: where few of today's best are wanted, all."""
+    found = wanted.only(candidates(memory, question, settings, wanted.session))
+    if wanted.past is None or len(found) >= top_k or len(memory) <= settings.look_all:
+        return found
+    all_of_them = replace(settings, look_all=len(memory))
+    return wanted.only(candidates(memory, question, all_of_them, wanted.session))
 
 
 def _by_prior(
     memory: Index,
     prior: Prior,
+    fits: Fits,
+    wanted: _Wanted,
     places: Ints,
     route: Route,
     reason: str,
+    *,
     top_k: int,
     settings: RecallSettings,
 ) -> Found:
     """The ranking without a walk: by h, and the messages' own sense."""
     scores = prior.scores + settings.own_weight * prior.own
     passages, scores = prior.passages[places], scores[places]
-    best = _best(memory, passages, scores, top_k)
-    return Found(route, reason, best, passages, scores)
+    best = _best(memory, passages, scores, max(top_k, settings.later_among))
+    ranking = _up_to_date(memory, best, fits, wanted, settings)
+    return Found(route, reason, ranking, passages, scores, fits)
+
+
+def _up_to_date(
+    memory: Index, ranking: Ints, fits: Fits, wanted: _Wanted, settings: RecallSettings
+) -> Ints:
+    """The ranking with what holds now above what it replaced; of another time as it is."""
+    if wanted.past is not None:
+        return ranking
+    return wanted.only(current_first(memory, ranking, fits, among=settings.later_among))
 
 
 def _by_walk(
     memory: Index,
     question: Question,
     prior: Prior,
+    fits: Fits,
     seeds: Seeds,
     reached: Reached,
-    session: str | None,
+    wanted: _Wanted,
     top_k: int,
     settings: RecallSettings,
     clock: Clock,
 ) -> Found:
-    within = None if session is None else memory.passages.session(session)
     with clock.stage("bridge"):
-        more = without(reached.best(settings.passage_k, memory.passages.ids), prior.passages)
-        if within is not None:
-            more = more[among(within, more)]
+        best = reached.best(settings.passage_k, memory.passages.ids)
+        more = wanted.only(without(best, prior.passages))
         walked = _walked(prior, reached, settings)
         # What only the walk came to was not looked at yet: it answers little by itself.
         passages = np.concatenate([prior.passages, more])
@@ -229,8 +311,7 @@ def _by_walk(
         )
         hops = memory.passages.ids.highest(passages, so_far, settings.first_hops)
         linked = links(memory, passages[hops], so_far[hops], settings.about_bonus)
-        if within is not None:
-            linked = linked.only(among(within, linked.passages).nonzero()[0])
+        linked = linked.only(wanted.is_wanted(linked.passages).nonzero()[0])
         linked = likely(question, prior.sight, linked, settings.linked_k)
         beyond = each_once(np.concatenate([more, without(linked.passages, prior.passages)]))
         seen = prior.sight.join(look(memory, question, beyond, settings))
@@ -243,18 +324,18 @@ def _by_walk(
         scores[new] += _risen(reached.rank(beyond), settings)
     with clock.stage("order"):
         best = _best(memory, seen.passages, scores, max(top_k, settings.later_among))
-        ranking = lift_later(
-            memory,
-            best,
-            seeds,
-            among=settings.later_among,
-            alike=settings.later_alike,
-            as_good=settings.later_as_good,
-        )
-        if within is not None:
-            ranking = ranking[among(within, ranking)]
+        if wanted.past is None:
+            best = lift_later(
+                memory,
+                best,
+                fits,
+                among=settings.later_among,
+                alike=settings.later_alike,
+                as_good=settings.later_as_good,
+            )
+        ranking = _up_to_date(memory, wanted.only(best), fits, wanted, settings)
     reason = f"seeded by facts: {len(seeds.facts)}, by names in the question: {len(seeds.named)}"
-    return Found("graph", reason, ranking, seen.passages, scores, seeds)
+    return Found("graph", reason, ranking, seen.passages, scores, fits, seeds)
 
 
 def _walked(prior: Prior, reached: Reached, settings: RecallSettings) -> Floats:
@@ -282,6 +363,7 @@ class _Shown:
     Attributes:
         passage_ids, scores: ranked.
         on_the_way: for each passage its facts that lead from the seeds to it.
+        outdated: for each passage its facts that are not so any more.
         seed_facts: (id, score), best first.
         seeds: (entity's id, weight, reason), heaviest first.
         withheld: as in ``Recall``.
@@ -290,6 +372,7 @@ class _Shown:
     passage_ids: list[str]
     scores: list[float]
     on_the_way: list[list[str]]
+    outdated: list[list[str]]
     seed_facts: list[tuple[str, float]]
     seeds: list[tuple[str, float, str]]
     withheld: dict[str, int]
@@ -297,7 +380,7 @@ class _Shown:
     @property
     def fact_ids(self) -> list[str]:
         """Of all facts."""
-        shown = [id_ for some in self.on_the_way for id_ in some]
+        shown = [id_ for some in (*self.on_the_way, *self.outdated) for id_ in some]
         return list(dict.fromkeys([id_ for id_, _ in self.seed_facts] + shown))
 
     @property
@@ -306,36 +389,48 @@ class _Shown:
         return [id_ for id_, _, _ in self.seeds]
 
 
-def _shown(memory: Index, found: Found, top_k: int) -> _Shown:
+def _shown(memory: Index, found: Found, wanted: _Wanted, top_k: int, near: float) -> _Shown:
     ranking = found.ranking[:top_k]
-    scores = found.scores[np.searchsorted(found.passages, ranking)]
-    ids = memory.passages.ids.texts(ranking)
-    seeds = found.seeds
-    if seeds is None:
-        ways = [memory.facts.ids.texts(one) for one in _ways(memory, ranking, _NONE)]
-        return _Shown(ids, scores.tolist(), ways, [], [], {})
+    seeds, facts = found.seeds, memory.facts.ids
+    seed_facts = _NONE if seeds is None else seeds.facts
+    scores = [] if seeds is None else seeds.scores.tolist()
+    # A withheld fact counts where it fits as well as a seed, or as the best where there is none.
+    floor = min(scores, default=near * float(found.fits.scores.max(initial=0.0)))
+    stated = memory.facts.stated.gather(ranking)[:2]
     return _Shown(
-        ids,
-        scores.tolist(),
-        [memory.facts.ids.texts(one) for one in _ways(memory, ranking, seeds.facts)],
-        list(
-            zip(
-                memory.facts.ids.texts(seeds.facts),
-                seeds.score(seeds.facts).tolist(),
-                strict=True,
-            )
-        ),
-        _seeds(memory, seeds.reset),
-        withheld(memory, seeds),
+        memory.passages.ids.texts(ranking),
+        _scores(found, ranking).tolist(),
+        [facts.texts(one) for one in _ways(memory, stated, wanted, seed_facts, len(ranking))],
+        [facts.texts(one) for one in _outdated(memory, stated, wanted, len(ranking))],
+        list(zip(facts.texts(seed_facts), scores, strict=True)),
+        [] if seeds is None else _seeds(memory, seeds.reset),
+        found.fits.withheld(memory, floor),
     )
 
 
-def _ways(memory: Index, ranking: Ints, seeds: Ints) -> list[Ints]:
+def _scores(found: Found, passages: Ints) -> Floats:
+    """Of ranked passages; 0 for those that were not scored."""
+    return np.append(found.scores, 0.0)[places_in(found.passages, passages)]
+
+
+def _outdated(memory: Index, stated: tuple[Ints, Ints], wanted: _Wanted, count: int) -> list[Ints]:
+    """Facts of each passage that are not so any more, by id."""
+    places, facts = stated
+    is_outdated = wanted.is_outdated(facts)
+    places, facts = places[is_outdated], facts[is_outdated]
+    order = np.lexsort((memory.facts.ids.ranks(facts), places))
+    places, facts = places[order], facts[order]
+    return [facts[places == place] for place in range(count)]
+
+
+def _ways(
+    memory: Index, stated: tuple[Ints, Ints], wanted: _Wanted, seeds: Ints, count: int
+) -> list[Ints]:
     """Live facts of each passage: seed facts first, then those that share an end with one."""
     ends = each_once(memory.facts.ends(seeds).ravel())
     ends = ends[~memory.is_hub(ends)]
-    places, facts, _ = memory.facts.stated.gather(ranking)
-    live = memory.facts.is_live(facts)
+    places, facts = stated
+    live = wanted.is_live(facts)
     places, facts = places[live], facts[live]
     rank = np.full(len(facts), len(seeds), dtype=np.int64)
     for number, seed in enumerate(seeds.tolist()):
@@ -346,7 +441,7 @@ def _ways(memory: Index, ranking: Ints, seeds: Ints) -> list[Ints]:
     places, facts, rank = places[near], facts[near], rank[near]
     order = np.lexsort((memory.facts.ids.ranks(facts), rank, places))
     places, facts = places[order], facts[order]
-    return [facts[places == place] for place in range(len(ranking))]
+    return [facts[places == place] for place in range(count)]
 
 
 def _seeds(memory: Index, start: Reset) -> list[tuple[str, float, str]]:
@@ -360,16 +455,21 @@ def _seeds(memory: Index, start: Reset) -> list[tuple[str, float, str]]:
 
 
 def _answer(empty: Recall, found: Found, shown: _Shown, rows: Rows) -> Recall:
-    passages = zip(shown.passage_ids, shown.scores, shown.on_the_way, strict=True)
+    passages = zip(shown.passage_ids, shown.scores, shown.on_the_way, shown.outdated, strict=True)
+
+    def known(ids: Sequence[str]) -> tuple[Fact, ...]:
+        return tuple(rows.facts[id_] for id_ in ids if id_ in rows.facts)
+
     return replace(
         empty,
         passages=tuple(
             RankedPassage(
                 rows.passages[id_],
                 score,
-                tuple(rows.facts[fact] for fact in way if fact in rows.facts),
+                known(way),
+                known(outdated),
             )
-            for id_, score, way in passages
+            for id_, score, way, outdated in passages
             if id_ in rows.passages
         ),
         route=found.route,

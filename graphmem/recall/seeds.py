@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
 from graphmem.index.graph import entity_vertices, passage_vertices
 from graphmem.index.index import Index
-from graphmem.index.lists import Floats, Ints, among, contenders, each_once, highest, places
+from graphmem.index.lists import Bools, Floats, Ints, among, contenders, each_once, highest, places
 from graphmem.recall.prior import Prior, scaled
 from graphmem.settings import RecallSettings
 
-__all__ = ["Reset", "Seeds", "fact_scores", "find_seeds", "seed_facts", "withheld"]
+__all__ = ["Fits", "Reset", "Seeds", "find_seeds", "fit", "seed_facts"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,54 +45,74 @@ class Reset:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Fits:
+    """How well the facts that were looked at fit the question; m facts.
+
+    Attributes:
+        facts: (m,) ascending.
+        scores: (m,) of each, 0 to 1.
+        live: (m,) whether it may seed.
+    """
+
+    facts: Ints
+    scores: Floats
+    live: Bools
+
+    def score(self, facts: Ints) -> Floats:
+        """How well facts fit the question; 0 for those that were not looked at."""
+        return np.append(self.scores, 0.0)[places(self.facts, facts)]
+
+    def withheld(self, memory: Index, floor: float) -> dict[str, int]:
+        """How many that may not seed fit at least so well, by reason."""
+        fits = ~self.live & (self.scores >= floor) & (self.scores > 0)
+        counts = Counter(memory.facts.why_withheld(fact) for fact in self.facts[fits].tolist())
+        return dict(sorted(counts.items()))
+
+
+def fit(prior: Prior, live: Bools, prior_weight: float) -> Fits:
+    """How well each fact fits the question.
+
+    A fact looks right far more often when its passage does too, so the passage's score counts
+    ``prior_weight`` times as much as its own cosine (both as shares of the highest).
+    """
+    scores = scaled(scaled(prior.cosines) + prior_weight * prior.best)
+    return Fits(prior.facts, scores, live)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Seeds:
     """Where a walk begins, and why.
 
     Attributes:
         facts: the seed facts, best first.
-        known: facts that were looked at, ascending; ``scores``: how well each fits the question, 0
-            to 1.
+        scores: how well each fits the question, 0 to 1.
         named: the entities that the question names.
         reset: what follows from them.
     """
 
     facts: Ints
-    known: Ints
     scores: Floats
     named: Ints
     reset: Reset
 
-    def score(self, facts: Ints) -> Floats:
-        """How well facts fit the question; 0 for those that were not looked at."""
-        at = places(self.known, facts)
-        return np.append(self.scores, 0.0)[at]
 
-
-def find_seeds(memory: Index, prior: Prior, named: Ints, settings: RecallSettings) -> Seeds:
+def find_seeds(
+    memory: Index, prior: Prior, fits: Fits, named: Ints, settings: RecallSettings
+) -> Seeds:
     """The seeds of a question."""
-    scores = fact_scores(prior, settings.fact_prior)
-    live = np.where(memory.facts.is_live(prior.facts), scores, 0.0)
+    live = np.where(fits.live, fits.scores, 0.0)
     likely = contenders(live, max(settings.seed_k, settings.seed_most))
     places = likely[
         seed_facts(
             live[likely],
-            memory.facts.ids.ranks(prior.facts[likely]),
+            memory.facts.ids.ranks(fits.facts[likely]),
             settings.seed_k,
             most=settings.seed_most,
             near=settings.seed_near,
         )
     ]
-    start = _reset(memory, prior, prior.facts[places], scores[places], named, settings)
-    return Seeds(prior.facts[places], prior.facts, scores, named, start)
-
-
-def fact_scores(prior: Prior, prior_weight: float) -> Floats:
-    """How well each fact fits the question, 0 to 1, shape (facts,).
-
-    A fact looks right far more often when its passage does too, so the passage's score counts
-    ``prior_weight`` times as much as its own cosine (both as shares of the highest).
-    """
-    return scaled(scaled(prior.cosines) + prior_weight * prior.best)
+    facts, scores = fits.facts[places], fits.scores[places]
+    return Seeds(facts, scores, named, _reset(memory, prior, facts, scores, named, settings))
 
 
 def seed_facts(scores: Floats, ranks: Ints, seed_k: int, *, most: int, near: float) -> Ints:
@@ -106,17 +127,6 @@ def seed_facts(scores: Floats, ranks: Ints, seed_k: int, *, most: int, near: flo
         return best
     is_near = scores[best] >= near * scores[best[0]]
     return best[: max(seed_k, min(most, int(is_near.sum())))]
-
-
-def withheld(memory: Index, seeds: Seeds) -> dict[str, int]:
-    """How many facts that are not live fit as well as the last seed or better, by reason."""
-    floor = float(seeds.score(seeds.facts).min(initial=np.inf)) if len(seeds.facts) else 0.0
-    fits = ~memory.facts.is_live(seeds.known) & (seeds.scores >= floor) & (seeds.scores > 0)
-    counts: dict[str, int] = {}
-    for fact in seeds.known[fits].tolist():
-        reason = memory.facts.why_withheld(fact)
-        counts[reason] = counts.get(reason, 0) + 1
-    return dict(sorted(counts.items()))
 
 
 def _reset(

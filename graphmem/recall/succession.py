@@ -5,17 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from graphmem.index.index import Index
-from graphmem.index.lists import Ints
+from graphmem.index.lists import Floats, Ints
 from graphmem.index.lists import among as is_among
-from graphmem.recall.seeds import Seeds
+from graphmem.recall.seeds import Fits
 
-__all__ = ["lift_later"]
+__all__ = ["current_first", "lift_later"]
+
+# A passage that tells more than what was replaced may fit the question best by something else.
+_NEARLY = 0.5
 
 
 def lift_later(
     memory: Index,
     ranking: Ints,
-    seeds: Seeds,
+    fits: Fits,
     *,
     among: int,
     alike: float,
@@ -30,12 +33,44 @@ def lift_later(
     Args:
         memory: the index.
         ranking: passages, best first.
-        seeds: how well facts fit the question.
+        fits: how well facts fit the question.
         among: how many of the best passages may be brought up to date.
         alike: least cosine of the two facts.
         as_good: least score of the later fact, as a share of the earlier one's.
     """
-    earlier, later = _pairs(memory, ranking[:among], seeds, alike, as_good)
+    return _lifted(ranking, *_pairs(memory, ranking[:among], fits, alike, as_good))
+
+
+def current_first(memory: Index, ranking: Ints, fits: Fits, *, among: int) -> Ints:
+    """The ranking with what holds now just above what it replaced.
+
+    Where one of the ``among`` best passages states a fact that was replaced and that fits at least
+    half as well as its best one, the passage that states
+    what holds in its place stands above it, wherever it was ranked: of several a person's, of those
+    the latest said, ties by id. Nothing leaves the ranking.
+
+    Args:
+        memory: the index.
+        ranking: passages, best first.
+        fits: how well facts fit the question.
+        among: how many of the best passages may have been overtaken.
+    """
+    stating, facts = _best_replaced(memory, ranking[:among], fits)
+    winners = memory.facts.winners(facts)
+    place, by, _ = memory.facts.stating.gather(winners)
+    is_person = memory.passages.flag("person", by)
+    order = np.lexsort((memory.passages.ids.ranks(by), -_said(memory, by), ~is_person, place))
+    place, by = place[order], by[order]
+    # A passage that states both says itself what holds.
+    tells = np.zeros(len(stating), dtype=np.bool_)
+    tells[place[by == stating[place]]] = True
+    place, first = np.unique(place, return_index=True)
+    is_other = ~tells[place]
+    return _lifted(ranking, stating[place[is_other]], by[first[is_other]])
+
+
+def _lifted(ranking: Ints, earlier: Ints, later: Ints) -> Ints:
+    """The ranking with each later passage just above its earlier one, if it is not yet above."""
     if not len(earlier):
         return ranking
     order = ranking.tolist()
@@ -49,22 +84,22 @@ def lift_later(
 
 
 def _pairs(
-    memory: Index, passages: Ints, seeds: Seeds, alike: float, as_good: float
+    memory: Index, passages: Ints, fits: Fits, alike: float, as_good: float
 ) -> tuple[Ints, Ints]:
     """(earlier passage, the later one that brings it up to date), at most one for each passage."""
     days, threads = memory.passages.days, memory.passages.threads
-    dated, facts = _best_facts(memory, passages[np.isfinite(days(passages))], seeds)
+    dated, facts = _best_facts(memory, passages[np.isfinite(days(passages))], fits)
     if not len(facts):
         return facts, facts
-    least = as_good * seeds.score(facts)
-    good = (seeds.scores >= least.min()).nonzero()[0]
-    good = good[~memory.facts.is_retired(seeds.known[good])]
-    ends, known = memory.facts.ends(facts), memory.facts.ends(seeds.known[good])
+    least = as_good * fits.score(facts)
+    good = (fits.scores >= least.min()).nonzero()[0]
+    good = good[~memory.facts.is_outdated(fits.facts[good])]
+    ends, known = memory.facts.ends(facts), memory.facts.ends(fits.facts[good])
     touches = is_among(np.unique(ends), known.ravel()).reshape(known.shape).any(axis=1)
     good, known = good[touches], known[touches]
-    others = seeds.known[good]
+    others = fits.facts[good]
     shares = (ends[:, None, :, None] == known[None, :, None, :]).any(axis=(2, 3))
-    place, at = np.nonzero(shares & (seeds.scores[good] >= least[:, None]))
+    place, at = np.nonzero(shares & (fits.scores[good] >= least[:, None]))
     others = others[at]
     of, stating, _ = memory.facts.stating.gather(others)
     place, others = place[of], others[of]
@@ -84,18 +119,39 @@ def _pairs(
     is_alike = cosine >= alike
     place, others, stating = place[is_alike], others[is_alike], stating[is_alike]
     ranks = memory.passages.ids.ranks(stating)
-    order = np.lexsort((ranks, -days(stating), -seeds.score(others), place))
+    order = np.lexsort((ranks, -days(stating), -fits.score(others), place))
     _, first = np.unique(place[order], return_index=True)
     chosen = order[first]
     return dated[place[chosen]], stating[chosen]
 
 
-def _best_facts(memory: Index, passages: Ints, seeds: Seeds) -> tuple[Ints, Ints]:
+def _best_facts(memory: Index, passages: Ints, fits: Fits) -> tuple[Ints, Ints]:
     """(passage, its fact that fits best, ties by id) for each passage with a fact that fits."""
     places, facts, _ = memory.facts.stated.gather(passages)
-    scores = seeds.score(facts)
-    fits = scores > 0
-    places, facts, scores = places[fits], facts[fits], scores[fits]
+    scores = fits.score(facts)
+    fitting = scores > 0
+    places, facts, scores = places[fitting], facts[fitting], scores[fitting]
     order = np.lexsort((memory.facts.ids.ranks(facts), -scores, places))
     places, first = np.unique(places[order], return_index=True)
     return passages[places], facts[order][first]
+
+
+def _best_replaced(memory: Index, passages: Ints, fits: Fits) -> tuple[Ints, Ints]:
+    """(passage, its replaced fact that fits best) where that fits nearly as well as its best."""
+    places, facts, _ = memory.facts.stated.gather(passages)
+    scores = fits.score(facts)
+    best = np.zeros(len(passages), dtype=scores.dtype)
+    np.maximum.at(best, places, scores)
+    fitting = (scores > 0) & (scores >= _NEARLY * best[places])
+    places, facts, scores = places[fitting], facts[fitting], scores[fitting]
+    replaced = memory.facts.winners(facts) >= 0
+    places, facts, scores = places[replaced], facts[replaced], scores[replaced]
+    order = np.lexsort((memory.facts.ids.ranks(facts), -scores, places))
+    places, first = np.unique(places[order], return_index=True)
+    return passages[places], facts[order][first]
+
+
+def _said(memory: Index, passages: Ints) -> Floats:
+    """When passages were said, as ``Passages.days``; those of unknown time before all."""
+    days = memory.passages.days(passages)
+    return np.where(np.isfinite(days), days, -np.inf)

@@ -29,7 +29,6 @@ from graphmem.store.records import OF_MESSAGE, passages_by_id, select_passages, 
 from graphmem.store.schema import (
     TABLES,
     chunks,
-    log,
     message,
     mine,
     occurrence,
@@ -92,6 +91,8 @@ def forget(tx: Transaction, target: Target, *, reason: str) -> tuple[str, ...]:
     _blank_errors(tx)
     for id_ in ids:
         tx.record("forget", "passage", id_, reason=reason)
+    tx.hush(one.full_text for one in gone.values())
+    tx.voids()
     owe_erasure(tx.connection)
     return tuple(ids)
 
@@ -99,11 +100,15 @@ def forget(tx: Transaction, target: Target, *, reason: str) -> tuple[str, ...]:
 def forget_everything(tx: Transaction, *, reason: str) -> tuple[str, ...]:
     """Erase all of a scope's rows; returns the ids of its passages."""
     rows = tx.rows(select(passage.c.id).where(mine(passage, tx.scope)).order_by(passage.c.id))
+    said = select(message.c.title, message.c.text).where(mine(message, tx.scope))
+    lost = tx.rows(said) if reason else ()
     for table in TABLES:
         tx.run(table.delete().where(mine(table, tx.scope)))
-    # Who follows the log starts over at this entry: those before it have no reader.
-    tx.run(log.delete().where(mine(log, tx.scope)))
+    # Who follows the log starts over at this entry.
+    tx.blank_all()
     tx.record("forget", "scope", "", reason=reason)
+    tx.hush(text for row in lost for text in row)
+    tx.voids()
     owe_erasure(tx.connection)
     return tuple(row.id for row in rows)
 

@@ -653,7 +653,7 @@ def _with_denial(said: Reading, plan: _Plan, entry: _Entry | None) -> Reading:
             value = kept if said.is_single else said.object
             return replace(said, object=value, denies=said.names[:1], denied=dropped)
     if entry and entry.family and entry.family.opposes:
-        return replace(said, denies=tuple(map(_named, entry.family.opposes)), denied=said.object)
+        return replace(said, denies=entry.family.opposes, denied=said.object)
     return said
 
 
@@ -817,15 +817,10 @@ def _declared(declared: frozenset[str]) -> Iterator[tuple[str, _Entry]]:
                 known.add(spelled)
             if is_single or not family.is_single:
                 kind = _kind(spelling)
-                yield spelled, _Entry(family, _named(family.name), kind, is_inverse, is_single)
+                yield spelled, _Entry(family, family.name, kind, is_inverse, is_single)
     for spelled in sorted(asked - known):
         name = _KIND.sub(r"\1", spelled).replace(" *", "")
         yield spelled, _Entry(None, name, _kind(spelled), is_single=True)
-
-
-def _named(family: str) -> str:
-    """A family's name among relations: none of them begins so ("rent" may be a verb)."""
-    return f"the {family}"
 
 
 def _pattern(spelled: str) -> re.Pattern[str]:
@@ -895,7 +890,7 @@ def _enders() -> dict[str, tuple[str, ...]]:
     for family in FAMILIES:
         for ender in family.enders:
             name = _compared(_plain(ender))
-            found[name] = (*found.get(name, ()), _named(family.name))
+            found[name] = (*found.get(name, ()), family.name)
     return found
 
 

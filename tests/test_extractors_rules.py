@@ -555,7 +555,7 @@ def test_what_is_no_more_ends_what_was(state, end):
         set(one.denies) & set(was.names) and (one.subject, one.denied) == (was.subject, was.object)
         for one in ends
     )
-    assert not was.denies or was.names == ("the likes",)
+    assert not was.denies or was.names == ("likes",)
 
 
 def stated(triple: Triple) -> Reading:

@@ -131,7 +131,7 @@ def test_every_spelling_is_read_as_its_family():
         for spelling in family.spellings:
             bare, _, kind = spelling.partition(" (")
             said = read("it", bare.replace("*", "colour"), samples.get(kind[:-1], "that"))
-            assert any(name.startswith(f"the {family.name}") for name in said.names), spelling
+            assert any(name.startswith(family.name) for name in said.names), spelling
             assert said.is_single == family.is_single, spelling
 
 
@@ -142,7 +142,7 @@ def test_every_spelling_is_read_as_its_family():
      ("Flat 5, Oslo on 26 July 2025", False), ("Tuesdays", False)],
 )  # fmt: skip
 def test_a_date_is_nothing_but_a_date(object_, is_date):
-    assert ("the date" in read("fair", "is on", object_).names) == is_date
+    assert ("date" in read("fair", "is on", object_).names) == is_date
 
 
 # --- what ends what
@@ -197,14 +197,14 @@ def test_what_it_leaves_alone(ender, kept):
 
 
 def test_who_cannot_stand_it_dislikes_it():
-    assert read("Ana", "can stand", "jam", False).names == ("the dislikes",)
+    assert read("Ana", "can stand", "jam", False).names == ("dislikes",)
     assert read("Ana", "can stand", "jam", False) == read("Ana", "can't stand", "jam")
-    assert read("Ana", "can stand", "jam", True).names != ("the dislikes",)
+    assert read("Ana", "can stand", "jam", True).names != ("dislikes",)
 
 
 def test_a_move_tells_both_homes():
     said = read("Ana", "moved from", "Oslo to Rome")
-    assert (said.names, said.object, said.denied) == (("the residence",), "rome", "oslo")
+    assert (said.names, said.object, said.denied) == (("residence",), "rome", "oslo")
     assert said.is_single
     assert said.is_event
 

@@ -21,7 +21,7 @@ __all__ = ["NOBODY", "Transaction", "transaction"]
 NOBODY = Actor(kind="system")
 """Who makes a change that nobody asked for."""
 
-_SEQ = select(scope_row.c.seq).where(ours(scope_row)).with_for_update()
+_SEQ = select(scope_row.c.seq, scope_row.c.bans).where(ours(scope_row)).with_for_update()
 _COUNT = Bulk(update(scope_row).where(ours(scope_row)), ("seq",))
 _COUNT_FORGET = Bulk(update(scope_row).where(ours(scope_row)), ("forget_seq",))
 _LOG = put_row(log)
@@ -46,6 +46,7 @@ class Transaction:
         actor: who or what makes the change, for the log.
         owner: the scope's columns of a row.
         at: its time as the driver takes it.
+        bans: how many keys of bans the scope has: 0 means that nothing has to be looked up.
     """
 
     connection: Connection
@@ -54,6 +55,7 @@ class Transaction:
     actor: Actor = NOBODY
     owner: dict[str, str] = field(init=False)
     at: int = field(init=False)
+    bans: int = 0
     _changes: list[dict[str, Any]] = field(default_factory=list)
     _voids: bool = False
 
@@ -123,6 +125,18 @@ class Transaction:
         """Make what was derived from the scope so far stale: recalls that are kept, and indexes."""
         self._voids = True
 
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Undo at its end whatever the block does: to see what it would do."""
+        noted, voids, bans = len(self._changes), self._voids, self.bans
+        savepoint = self.connection.begin_nested()
+        try:
+            yield
+        finally:
+            savepoint.rollback()
+            del self._changes[noted:]
+            self._voids, self.bans = voids, bans
+
     def _write_log(self, seq: int) -> None:
         if not self._changes:
             return
@@ -153,8 +167,10 @@ def transaction(
 
 def _lock(tx: Transaction) -> int:
     """Lock the scope's row, made at its first write; returns its last log number."""
-    seq: int | None = tx.connection.execute(_SEQ, tx.owner).scalar()
-    if seq is None:
+    row = tx.connection.execute(_SEQ, tx.owner).first()
+    if row is None:
         tx.run(insert_if_absent(scope_row).values(**tx.owner, seq=0, forget_seq=0))
-        seq = tx.connection.execute(_SEQ, tx.owner).scalar_one()
+        row = tx.connection.execute(_SEQ, tx.owner).one()
+    tx.bans = row.bans
+    seq: int = row.seq
     return seq

@@ -21,6 +21,7 @@ from graphmem.times import MONTHS
 from graphmem.types import Triple
 
 __all__ = [
+    "DETERMINERS",
     "FAMILIES",
     "SINGLE_VALUED",
     "Family",
@@ -63,6 +64,7 @@ class Family:
         enders: predicates that say of a value that it is over.
         opposes: families whose values for the same two ends this one contradicts.
         is_single: whether a subject has one value at a time.
+        is_mutual: whether it holds both ways: who ends it may be either of the two.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Family:
     enders: tuple[str, ...] = ()
     opposes: tuple[str, ...] = ()
     is_single: bool = True
+    is_mutual: bool = False
 
 
 def _attribute(name: str, *more: str, enders: tuple[str, ...] = ()) -> Family:
@@ -78,7 +81,33 @@ def _attribute(name: str, *more: str, enders: tuple[str, ...] = ()) -> Family:
     spellings = (f"{name} is", f"has {name}", f"new {name} is", f"has new {name}")
     # One word alone may be a verb: "rents".
     bare = (name,) if " " in name else ()
-    return Family(name, (*bare, *spellings, *more), enders=enders)
+    # A name of its own: a relation may be called as the noun is.
+    return Family(f"{name} of one", (*bare, *spellings, *more), enders=enders)
+
+
+def _office(name: str, *more: str) -> Family:
+    """A family of an office that one holds at a time: "is mayor of", "was elected mayor of"."""
+    held = tuple(
+        f"{verb} {article}{name}"
+        for verb in (
+            "is",
+            "became",
+            "has become",
+            "was made",
+            "was named",
+            "was elected",
+            "was appointed",
+            "will be",
+            "took over as",
+        )
+        for article in ("", "the ", "new ", "the new ", "acting ")
+    )
+    inverse = tuple(f"{one} {of}" for one in held for of in ("of", "at", "for"))
+    return Family(
+        f"office of {name}",
+        (f"{name} is", f"has {name}", f"new {name} is", f"has new {name}"),
+        inverse=(*inverse, *more),
+    )
 
 
 # fmt: off
@@ -86,8 +115,10 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "residence",
         ("lives in", "lives at", "lives on", "is living in", "is living at", "resides in",
-         "resides at", "is residing in", "moved to", "has moved to", "moved into", "has moved into",
-         "moved back to", "has moved back to", "relocated to", "has relocated to", "settled in",
+         "resides at", "is residing in", "moved to (place)", "has moved to (place)",
+         "moved into (place)", "has moved into (place)",
+         "moved back to (place)", "has moved back to (place)", "relocated to (place)",
+         "has relocated to (place)", "settled in",
          "home is", "home is in", "new home is", "new home is in", "home address is", "address is",
          "new address is", "has address", "has new address", "lives again in", "lives back in"),
         enders=("moved from", "has moved from", "moved away from", "has moved away from",
@@ -102,7 +133,12 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         "employer",
-        ("works at", "works for", "is working at", "is working for", "is employed by",
+        ("works at", "works for", "job is at", "new job is at", "new job is with", "has job at",
+         "has job with", "has a job with", "has new job at", "has a new job with", "was hired by",
+         "has been hired by", "got hired by", "was hired at", "is employed with", "found work at",
+         "found a job at", "found a new job at", "changed jobs to", "switched jobs to",
+         "starts work at", "started a job with", "started a new job with", "is working at",
+         "is working for", "is employed by",
          "is employed at", "employer is", "new employer", "new employer is", "has employer",
          "has new employer", "got a job at", "has got a job at", "got a job with", "got a job for",
          "got a new job at", "got a new job with", "has a job at", "has a new job at",
@@ -113,6 +149,9 @@ FAMILIES: tuple[Family, ...] = (
          "will start working at", "will start working for"),
         inverse=("employs", "is employer of", "is the employer of"),
         enders=("left", "has left", "is leaving", "quit", "has quit", "quit job at",
+                "switched from",
+                "moved from", "changed from", "no longer employed by", "was sacked by",
+                "was sacked from", "was made redundant by", "handed in notice at", "gave notice at",
                 "quit his job at", "quit her job at", "quit their job at", "left job at",
                 "left his job at", "left her job at", "left their job at", "lost job at",
                 "lost his job at", "lost her job at", "resigned from", "has resigned from",
@@ -134,6 +173,7 @@ FAMILIES: tuple[Family, ...] = (
                  "is the wife of"),
         enders=("divorced", "has divorced", "is divorced from", "got divorced from",
                 "separated from", "is separated from", "has separated from"),
+        is_mutual=True,
     ),
     Family(
         "partner",
@@ -142,14 +182,25 @@ FAMILIES: tuple[Family, ...] = (
         enders=("broke up with", "has broken up with", "split up with", "has split up with",
                 "split from", "separated from", "is ex-partner of", "is ex-girlfriend of",
                 "is ex-boyfriend of", "is the ex of", "is ex of"),
-        is_single=False,
+        is_single=False, is_mutual=True,
     ),
     Family(
         "boss",
         ("reports to", "boss is", "new boss is", "has boss", "has new boss", "manager is",
          "new manager is", "has manager", "has new manager", "line manager is"),
         inverse=("is boss of", "is the boss of", "is new boss of", "is the new boss of",
-                 "is line manager of", "became boss of", "will become boss of"),
+                 "is line manager of", "became boss of", "will become boss of", "is manager of",
+                 "is the manager of", "is new manager of", "is the new manager of",
+                 "became manager of"),
+    ),
+    Family(
+        "assignment",
+        ("is assigned to", "was assigned to", "has been assigned to", "got assigned to",
+         "is reassigned to", "was reassigned to", "has been reassigned to", "was transferred to",
+         "has been transferred to", "is allocated to", "is staffed on", "is seconded to"),
+        enders=("moved from", "was moved from", "has been moved from", "moved off", "left",
+                "was transferred from", "was taken off", "was removed from", "is off",
+                "was reassigned from"),
     ),
     Family(
         "builder",
@@ -164,15 +215,31 @@ FAMILIES: tuple[Family, ...] = (
          "eats (diet)"),
         enders=("stopped being", "gave up being"),
     ),
-    Family("name", ("name is", "new name is", "full name is", "has full name")),
-    Family("age", ("age", "age is", "has age", "is aged", "is (age)")),
+    Family("name", ("name is", "new name is", "full name is", "has full name", "is called",
+                    "is now called", "is named", "is renamed", "is renamed to", "was renamed",
+                    "was renamed to", "has been renamed", "has been renamed to")),
+    Family("weight", ("weighs (amount)", "weight is", "has weight of (amount)")),
+    Family("height", ("height is", "is tall (amount)")),
+    Family("age", ("age", "age is", "has age", "is aged", "is (age)", "turned (amount)",
+                   "has turned (amount)", "is turning (amount)")),
     Family("birthday", ("birthday is", "has birthday", "birthday is on", "was born on",
                         "date of birth is")),
     _attribute("time zone", "timezone is"),
     _attribute("phone number", "phone is", "mobile number is", "telephone number is"),
     _attribute("email address", "email is", "has email", "e-mail is", "e-mail address is"),
-    _attribute("room number"),
-    _attribute("password"),
+    *(_attribute(name) for name in (
+        "surname", "last name", "first name", "nickname", "username", "user name", "postcode",
+        "zip code", "home town", "hometown", "room number", "flat number", "password", "passcode",
+        "pin", "door code", "code", "licence plate", "license plate", "account number",
+        "blood type", "shoe size", "dress size", "opening time", "closing time", "start time",
+        "departure time", "meeting point", "next appointment",
+    )),
+    # One has one of each at a time; who has two tells so in other words.
+    *(_attribute(name) for name in (
+        "dentist", "doctor", "gp", "therapist", "psychiatrist", "landlord", "landlady", "lawyer",
+        "solicitor", "accountant", "hairdresser", "vet", "supervisor", "tutor", "mentor",
+        "piano teacher", "driving instructor", "personal trainer",
+    )),
     _attribute("version", "runs version", "is on version", "is at version"),
     _attribute("status"),
     _attribute("budget"),
@@ -180,7 +247,8 @@ FAMILIES: tuple[Family, ...] = (
     _attribute("rent", "pays rent of"),
     _attribute("price", "costs (amount)", "is priced at", "now costs (amount)"),
     Family("favorite", ("favourite is", "favourite *", "favourite * is", "favourite * * is",
-                        "has favourite *", "has favourite * *")),
+                        "has favourite *", "has favourite * *", "new favourite * is",
+                        "new favourite * * is", "has new favourite *", "has new favourite * *")),
     Family("preferred", ("preferred *", "preferred * is", "has preferred *")),
     Family("colour", ("colour is", "color is", "is painted", "will be painted", "was painted",
                       "has been painted", "is going to be painted", "is painted in")),
@@ -191,24 +259,51 @@ FAMILIES: tuple[Family, ...] = (
          "is scheduled on (date)", "is planned for (date)", "was moved to (date)",
          "is moved to (date)", "has been moved to (date)", "moved to (date)",
          "is postponed to (date)", "was postponed to (date)", "is rescheduled to (date)",
-         "was rescheduled to (date)", "rescheduled for (date)", "date is", "new date is",
+         "was rescheduled to (date)", "rescheduled for (date)", "is (date)", "was pushed to (date)",
+         "was pushed back to (date)", "was brought forward to (date)", "was changed to (date)",
+         "is extended to (date)", "was extended to (date)", "has been extended to (date)",
+         "has been postponed to (date)", "has been rescheduled to (date)", "will be (date)",
+         "date is", "new date is",
          "has date", "has new date"),
     ),
+    Family("time", ("is at (clock)", "starts at (clock)", "begins at (clock)",
+                    "will start at (clock)", "will be at (clock)", "was moved to (clock)",
+                    "has been moved to (clock)", "moved to (clock)", "is moved to (clock)")),
+    Family("opening", ("opens at (clock)",)),
+    Family("closing", ("closes at (clock)",)),
+    Family("departure", ("departs at (clock)",)),
+    Family("open", ("is open on",), opposes=("closed",), is_single=False),
+    Family("closed", ("is closed on",), opposes=("open",), is_single=False),
     Family("deadline", ("deadline is", "new deadline is", "has deadline", "is due on (date)",
                         "is due by (date)", "is due (date)")),
     Family("start", ("starts on (date)", "will start on (date)", "begins on (date)",
                      "start date is")),
     Family("arrival", ("will arrive on (date)", "arrives on (date)", "is arriving on (date)")),
-    Family("ceo", ("ceo is", "has ceo", "new ceo is"),
-           inverse=("is ceo of", "is the ceo of", "is new ceo of", "is the new ceo of")),
-    Family("president", ("president is", "has president"),
-           inverse=("is president of", "is the president of")),
+    *(_office(name) for name in (
+        "ceo", "cto", "cfo", "president", "prime minister", "chancellor", "mayor", "king", "queen",
+        "pope", "head coach", "coach", "captain", "chair", "chairman", "chairwoman", "chairperson",
+        "chief executive", "managing director", "director", "headmaster", "headmistress",
+        "principal", "dean", "treasurer", "editor-in-chief",
+    )),
+    _office("leader", "leads", "heads", "is lead of", "is in charge of", "is head of"),
+    Family("venue", ("takes place in", "takes place at", "will take place in",
+                           "will take place at", "is held in", "is held at", "will be held in",
+                           "will be held at", "is being held in", "is being held at")),
+    Family("parking", ("is parked on", "is parked in", "is parked at")),
     Family("capital", ("capital is", "has capital", "capital city is"),
            inverse=("is capital of", "is the capital of")),
     Family(
         "likes",
         ("likes", "loves", "enjoys", "adores", "is fond of", "is a fan of", "likes to eat",
-         "likes eating", "loves eating"),
+         "likes eating", "loves eating", "is into", "is keen on", "is interested in",
+         "came to like", "came to love", "came to enjoy", "has come to like", "has come to love",
+         "has come to enjoy", "has grown to like", "has grown to love", "grew to like",
+         "grew to love", "learned to like", "learned to love", "has learned to like",
+         "has learned to love", "warmed to", "has warmed to"),
+        enders=("went off", "has gone off", "lost interest in", "has lost interest in",
+                "grew tired of", "has grown tired of", "is tired of", "is sick of",
+                "is fed up with",
+                "got bored of", "is bored of", "is over"),
         opposes=("dislikes",), is_single=False,
     ),
     Family(
@@ -223,14 +318,25 @@ FAMILIES: tuple[Family, ...] = (
          "goes to", "attends", "is reading", "is learning", "is studying", "studies"),
         enders=("gave up", "has given up", "quit", "has quit", "stopped", "has stopped", "dropped",
                 "has dropped", "stopped eating", "stopped drinking", "stopped using",
-                "finished with"),
+                "finished with", "is off", "came off", "has come off", "switched from",
+                "cancelled", "dropped out of", "has dropped out of"),
         is_single=False,
     ),
     Family(
         "membership",
         ("is a member of", "is member of", "joined", "has joined", "belongs to", "plays for",
-         "plays in", "sings in"),
-        enders=("left", "has left", "quit", "has quit", "is leaving", "resigned from"),
+         "plays in", "sings in", "is subscribed to", "subscribes to", "has subscription to",
+         "has membership at", "has membership of", "has membership in", "is enrolled at",
+         "is enrolled in", "studies at", "is studying at", "is a student at", "is student at",
+         "volunteers at", "volunteers for", "is signed up for",
+         "signed up for"),
+        enders=("left", "has left", "quit", "has quit", "is leaving", "resigned from",
+                "unsubscribed from", "has unsubscribed from", "cancelled", "has cancelled",
+                "cancelled subscription to", "cancelled his subscription to",
+                "cancelled her subscription to", "cancelled membership at",
+                "cancelled membership of", "cancelled membership in", "dropped out of",
+                "has dropped out of", "graduated from", "has graduated from", "was expelled from",
+                "withdrew from", "has withdrawn from", "deregistered from"),
         is_single=False,
     ),
     Family(
@@ -251,12 +357,24 @@ _DIETS = frozenset({
 _CONTRACTED = {
     "isn't": "is not", "aren't": "are not", "doesn't": "does not", "don't": "do not",
     "won't": "will not", "can't": "can not", "cannot": "can not", "isnt": "is not",
-    "doesnt": "does not", "dont": "do not",
+    "doesnt": "does not", "dont": "do not", "hasn't": "has not", "haven't": "have not",
 }
 _SAME = {
     "am": "is", "are": "is", "have": "has", "do": "does", "were": "was", "go": "goes",
-    "be": "is", "been": "is", "being": "is",
+    "be": "is", "been": "is", "being": "is", "going": "goes", "doing": "does", "having": "has",
 }
+# They end as verbs do that go on.
+_NO_VERBS = frozenset({
+    "evening", "morning", "spring", "string", "ceiling", "building", "wedding", "painting",
+    "clothing", "something", "nothing", "anything", "everything", "earring", "darling",
+})
+# What is in one of these is no home.
+DETERMINERS = ("a", "an", "the", "my", "your", "his", "her", "its", "our", "their")
+"""Words before a name that are none of it where values are compared."""
+
+_DETERMINED = re.compile(rf"^(?:{'|'.join(DETERMINERS)}) (?=\S)")
+_UNITS = re.compile(r"\b(?:project|team|department|dept|group|squad|division|section|unit|desk|"
+                    r"shift|role|position|post|class|course|branch|sprint|phase|grade)\b")
 # fmt: on
 
 SINGLE_VALUED: frozenset[str] = frozenset(
@@ -274,11 +392,47 @@ one family competes with each other. ``SINGLE_VALUED | {"drives"}`` declares mor
 _IDLE = frozenset({"now", "currently", "presently"})
 _KIND = re.compile(r"(.*) \((\w+)\)")
 _SINCE = re.compile(r"(?:has|have) been (.+) since")
-_OWNED = re.compile(r"(.+?)(?:'s|(?<=s)') (.+)")
+_OWNED = re.compile(r"(?P<owner>.+?)(?:'s|(?<=s)') (?P<thing>.+)")
+_OF = re.compile(r"(?:the )?(?P<thing>.+?) of (?P<owner>.+)")
+_MUTUAL = frozenset(family.name for family in FAMILIES if family.is_mutual)
 _FROM_TO = re.compile(r"(.+?) to (.+)")
+# "moved from Oslo to" and "Bergen"
+_MOVED = re.compile(r"(\S+(?: \S+){0,2} from) (.+) to")
+_HOME_MOVED = re.compile(r"(?:has |have )?(?:moved|relocated)(?: \w+)? from")
+_CALLED_OFF = re.compile(
+    r"(?:has |have )?(?:cancelled|canceled|called off) (?:(?:his|her|its|their|the) )?"
+    r"(.+ (?:with|to|at|of|for|in|on))"
+)
+_BECAME = frozenset(
+    {
+        "changed to",
+        "was changed to",
+        "has changed to",
+        "has been changed to",
+        "went up to",
+        "has gone up to",
+        "went down to",
+        "has gone down to",
+        "rose to",
+        "has risen to",
+        "increased to",
+        "was increased to",
+        "was raised to",
+        "dropped to",
+        "fell to",
+        "was lowered to",
+        "was set to",
+        "is set to",
+        "was extended to",
+        "was replaced by",
+        "becomes",
+        "became",
+    }
+)
 _INSTEAD = re.compile(r"(.+?),? (?:instead of|rather than|and not|not) (.+)")
 _MAY_INSTEAD = re.compile(r" (?:instead of|rather than|not) ")
 _AGE = re.compile(r"\S+ (?:years?|months?) old")
+_CLOCK = re.compile(r"(?:\d{1,2}(?:[:.h]\d{2})?(?: ?(?:am|pm|a\.m|p\.m|o'clock))?|noon|midnight)")
 _ISO_DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")
 _WORD = re.compile(r"[^\W_]+")
 _MONTH_WORDS = frozenset(MONTHS) | {month[:3] for month in MONTHS} | {"sept"}
@@ -287,6 +441,7 @@ _DATE_WORDS = _MONTH_WORDS | frozenset(
 )
 # "was not" and "has not" tell of the past, and "must not" is no denial of "must".
 _DENIAL = re.compile(
+    r"(?P<none>(?:has|have)) (?:no(?= \w)|no\Z|not\Z)|\bnever had\Z|"
     r"(?P<is>\b(?:is|are|am|will|can)) not\b(?! (?:only|stand|bear)\b)"
     r"|\b(?P<do>does|do) (?:not\b(?! only\b)|no longer|never) (?P<verb>\w+)"
     r"|\b(?:no longer|never)\b"
@@ -309,6 +464,7 @@ class Reading:
         denied: normal form of the value that is denied.
         is_event: whether what it denies is over by what it tells ("left"), and not by its being
             said: an event stays true, whatever is said later.
+        is_mutual: whether what it states or denies holds both ways.
     """
 
     names: tuple[str, ...]
@@ -319,6 +475,7 @@ class Reading:
     denies: tuple[str, ...] = ()
     denied: str = ""
     is_event: bool = False
+    is_mutual: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,6 +534,8 @@ def _plain(predicate: str) -> str:
 
 
 def _affirmed(found: re.Match[str]) -> str:
+    if found["none"] or found[0] == "never had":
+        return "has"
     if found["is"]:
         return found["is"]
     if not found["do"]:
@@ -424,13 +583,11 @@ def read(
     """
     plan = _plan(predicate, single_valued)
     subject, value = normal_form(subject), plan.value or normal_form(object_)
+    if plan.left:
+        value = f"{plan.left} to {value}"
     entry, value = _fitting(plan.entries, value)
-    if entry is None and plan.name == "is" and "'" in subject:
-        # "Ana's favourite colour is red"
-        owned = _OWNED.fullmatch(subject)
-        if owned:
-            entry, value = _entry(f"{_plain(owned[2])} is", value, single_valued)
-            subject = owned[1] if entry else subject
+    if entry is None and (plan.name == "is" or plan.name in _BECAME):
+        entry, subject, value = _of_attribute(subject, value, single_valued)
     if entry is None:
         names: tuple[str, ...] = (plan.compared,)
     elif entry.is_single or (entry.family and entry.family.opposes):
@@ -439,8 +596,43 @@ def read(
         names = (plan.compared, entry.name)
     if entry and entry.is_inverse:
         subject, value = value, subject
-    said = Reading(names, subject, value, polarity != plan.flips, bool(entry and entry.is_single))
+    said = Reading(
+        names,
+        _bare(subject),
+        _bare(value),
+        polarity != plan.flips,
+        bool(entry and entry.is_single),
+        is_mutual=bool(entry and entry.family and entry.family.is_mutual),
+    )
     return _with_denial(said, plan, entry)
+
+
+def _bare(name: str) -> str:
+    """A name without the article or the owner that a sentence gave it: "a boat", "her boat"."""
+    return _DETERMINED.sub("", name) or name
+
+
+def _of_attribute(
+    subject: str, value: str, declared: frozenset[str]
+) -> tuple[_Entry | None, str, str]:
+    """What "is" states of a thing that belongs to another, with its owner and the value.
+
+    "Ana's favourite colour is red" is about Ana, "the wifi password is 1234" about the password.
+    """
+    owned = _OWNED.fullmatch(subject) or _OF.fullmatch(subject)
+    if owned:
+        owner, thing = owned["owner"], owned["thing"]
+        entry, found = _entry(f"{_plain(thing)} is", value, declared)
+        if entry and entry.is_single:
+            return entry, owner, found
+    said = subject.split()
+    for start in range(max(0, len(said) - 3), len(said)):
+        # Of "the king" one can say much; what has a number is the thing's own.
+        is_named = said[:start] not in ([], ["the"]) or any(map(str.isdigit, value))
+        entry, found = _entry(f"{_plain(' '.join(said[start:]))} is", value, declared)
+        if is_named and entry and entry.is_single:
+            return entry, subject, found
+    return None, subject, value
 
 
 def _with_denial(said: Reading, plan: _Plan, entry: _Entry | None) -> Reading:
@@ -471,6 +663,7 @@ class _Plan:
         flips: whether it denies.
         entries: the families that it may belong to.
         value: the value that stands in the predicate itself ("has been vegan since"); or ``""``.
+        left: the value that is left by one predicate with where it leads ("moved from Oslo to").
         is_ender: whether it may end something.
     """
 
@@ -479,6 +672,7 @@ class _Plan:
     flips: bool
     entries: tuple[_Entry, ...]
     value: str = ""
+    left: str = ""
     is_ender: bool = False
 
 
@@ -486,12 +680,15 @@ class _Plan:
 def _plan(predicate: str, declared: frozenset[str]) -> _Plan:
     told = relation(predicate)
     name, value = told.name, ""
-    since = _SINCE.fullmatch(name)
+    since, moved = _SINCE.fullmatch(name), _MOVED.fullmatch(name)
     if since:
         name, value = "is", since[1]
+    left = ""
+    if moved:
+        name, left = moved.groups()
     compared = _compared(name)
-    is_ender = compared in _ENDERS or _OVER.match(name) is not None
-    return _Plan(name, compared, told.flips, _entries(compared, declared), value, is_ender)
+    is_ender = any((compared in _ENDERS, _OVER.match(name), _CALLED_OFF.fullmatch(name)))
+    return _Plan(name, compared, told.flips, _entries(compared, declared), value, left, is_ender)
 
 
 def _ended(said: Reading, denies: tuple[str, ...], denied: str) -> Reading:
@@ -499,13 +696,21 @@ def _ended(said: Reading, denies: tuple[str, ...], denied: str) -> Reading:
     moved = _FROM_TO.fullmatch(denied) if said.names[0].endswith(" from") else None
     if moved:
         left, reached = map(normal_form, moved.groups())
+        if not _HOME_MOVED.fullmatch(said.names[0]) or _UNITS.search(denied):
+            return replace(
+                said, object=_bare(reached), denies=denies, denied=_bare(left), is_event=True
+            )
         return Reading(denies[:1], said.subject, reached, True, True, denies, left, True)
-    return replace(said, denies=denies, denied=denied, is_event=True)
+    is_mutual = all(name in _MUTUAL for name in denies)
+    return replace(said, denies=denies, denied=_bare(denied), is_event=True, is_mutual=is_mutual)
 
 
 def _over(plan: _Plan, object_: str) -> tuple[tuple[str, ...], str] | None:
     """The names of what a relation ends, and of which value."""
     families = _ENDERS.get(plan.compared, ())
+    called_off = _CALLED_OFF.fullmatch(plan.name)
+    if called_off:
+        return (_compared(f"has {called_off[1]}"), *families), object_
     habit = _OVER.match(plan.name)
     if not habit:
         return families, object_
@@ -513,7 +718,7 @@ def _over(plan: _Plan, object_: str) -> tuple[tuple[str, ...], str] | None:
     if not verb:
         # "stopped" and "drinking coffee"
         verb, _, value = object_.partition(" ")
-        if not verb.endswith("ing") or not value:
+        if not verb.endswith("ing") or not value or verb in _NO_VERBS:
             return (families, object_) if families else None
         families = ()
     entry, ended = _entry(verb, value, SINGLE_VALUED)
@@ -538,7 +743,12 @@ def _fitting(entries: Iterable[_Entry], object_: str) -> tuple[_Entry | None, st
 def _compared(name: str) -> str:
     """A relation whose verb is in its plainest form: "lives in" and "living in" are one."""
     first, space, rest = name.partition(" ")
-    return f"{_verb(first)}{space}{rest}"
+    verb = _verb(first)
+    if verb == "is":
+        second = rest.partition(" ")[0]
+        if second.endswith("ing") and len(second) > 5 and second not in _NO_VERBS:
+            return _compared(rest)
+    return f"{verb}{space}{rest}"
 
 
 def _verb(word: str) -> str:
@@ -565,7 +775,8 @@ def _entries(compared: str, declared: frozenset[str]) -> tuple[_Entry, ...]:
         match = pattern.fullmatch(compared)
         if match:
             found.append(replace(entry, name=" ".join((entry.name, *match.groups()))))
-    return tuple(sorted(found, key=lambda entry: (not entry.kind, not entry.is_single)))
+    wide = ("", "place")
+    return tuple(sorted(found, key=lambda entry: (entry.kind in wide, not entry.is_single)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -651,12 +862,22 @@ def _as_date(object_: str) -> str | None:
     )
 
 
+def _as_clock(object_: str) -> str | None:
+    return object_ if _CLOCK.fullmatch(object_) else None
+
+
+def _as_place(object_: str) -> str | None:
+    return None if _UNITS.search(object_) else object_
+
+
 _KINDS: Mapping[str, Callable[[str], str | None]] = {
     "": lambda object_: object_,
     "diet": _as_diet,
     "age": _as_age,
     "amount": _as_amount,
     "date": _as_date,
+    "clock": _as_clock,
+    "place": _as_place,
 }
 
 

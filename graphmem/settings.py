@@ -71,7 +71,9 @@ class RecallSettings:
             ``passage_weight * h ** passage_power`` for the ``passage_k`` best. The power is also
             the least that the walk leaves a passage: z is at least ``h ** passage_power``.
         damping: probability of going on in PageRank; 0.5 stays near the seeds.
-        settle_k: the walk is refined until its best passages are certain, so many.
+        walk_all: a graph of at most so many edges, each counted from both ends, is walked whole, by
+            power steps; a larger one by a push around the seeds.
+        settle_k: a push is refined until its best passages are certain, so many.
         most_work: or until so many edges were read.
         walk_half: y at which the walk's score z = (1 + half) y / (y + half) is halfway up: the
             lower, the more alike the best passages are to each other.
@@ -126,6 +128,7 @@ class RecallSettings:
     passage_power: float = 6.0
     passage_k: int = 50
     damping: float = 0.5
+    walk_all: int = 40_000
     settle_k: int = 5
     most_work: int = 15_000
     walk_half: float = 0.2

@@ -270,6 +270,8 @@ class Source:
             False where one end was known only by name from elsewhere, and where an extractor may
             have made it up: then the passage is not among ``Fact.passages``, unless none holds it.
         quote: the passage's words, without the title.
+        heard_at: when the store first got the message, in UTC; ``None`` is unknown, as for some in
+            files of older versions.
     """
 
     passage_id: str
@@ -283,6 +285,7 @@ class Source:
     extractor: str
     grounded: bool
     quote: str
+    heard_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,7 +476,8 @@ class LogEntry:
         seq: number within the scope, from 1.
         at: when it was made.
         action: what was done: ``add``, ``merge``, ``supersede``, ``forget`` …
-        kind: of the row that changed: ``passage``, ``fact``, ``entity``, ``ban`` or ``scope``.
+        kind: of the row that changed: ``passage``, ``fact``, ``entity``, ``ban``, ``verdict`` or
+            ``scope``; ``log``, where words of earlier entries were erased.
         id: of the row that changed.
         actor: who or what changed it.
         reason: why, where somebody said so.
@@ -499,14 +503,17 @@ class LogCheck:
 
     Attributes:
         entries: how many there are.
-        erased: how many of them had words that were erased since.
-        broken_at: number of the first entry that was changed, removed, inserted or moved; ``None``
-            when none was.
+        erased: how many of them had words that were erased since, as a later entry says.
+        broken_at: number of the first entry that was changed, removed, inserted or moved, or that
+            of the first entry of the same transaction; ``None`` when all is as it was written.
+        head: the chain's newest link, as hexadecimal digits; ``""`` before any. Noted elsewhere, it
+            shows later whether the whole chain was made anew: see ``GraphMemory.verify_log``.
     """
 
     entries: int
     erased: int = 0
     broken_at: int | None = None
+    head: str = ""
 
     @property
     def is_intact(self) -> bool:

@@ -42,10 +42,19 @@ SURFACE = [
 # Arrays and nothing else: what they hold means nothing to them.
 ARRAYS = {
     f"graphmem.index.{name}"
-    for name in ("columns", "composite", "container", "keys", "lists", "relations", "workspace")
+    for name in (
+        "columns",
+        "composite",
+        "container",
+        "keys",
+        "lists",
+        "relations",
+        "transition",
+        "workspace",
+    )
 }
 # The walk goes over any graph, the reference beside it as well.
-WALKS = {f"graphmem.recall.{name}" for name in ("exact", "push", "region")}
+WALKS = {f"graphmem.recall.{name}" for name in ("exact", "power", "push", "ranks", "region")}
 
 # Which modules may import a library while running; a folder stands for all in it.
 ENGINES = {

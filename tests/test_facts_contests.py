@@ -328,13 +328,13 @@ def test_ids_of_denials_meet_those_of_what_they_deny():
     eats, denial = fact("Ana | eats | meat"), fact("Ana | eats | meat", polarity=False)
     assert denied_value(denial) == value(eats)
     assert denied_value(eats) is None
-    assert denied_ends(denial) == (eats.subject_id, eats.object_id)
+    assert (eats.subject_id, eats.object_id) in denied_ends(denial)
     vegan, no_vegan = fact("Ana | became | a vegan"), fact("Ana | is no longer | vegan")
     assert slot(vegan) in denied_slots(no_vegan)
     left = fact("Ana | left | Acme")
     assert slot(fact("Acme | employs | Ana")) in denied_slots(left)
     assert denied_value(left) == value(fact("Ana | sings in | Acme"))
-    assert denied_ends(left) == (entity_id("Ana"), entity_id("Acme"))
+    assert (entity_id("Ana"), entity_id("Acme")) in denied_ends(left)
     assert slot(denial) is None
 
 

@@ -65,6 +65,25 @@ class Model:
                 found[other] = weight
         return found
 
+    def check_transition(self):
+        """The matrix says what the steps say now, whatever it said before."""
+        graph = self.graph
+        every, transition = np.arange(SIZE), graph.transition
+        near = rows(graph.steps(every))
+        strengths = np.array([sum(one.values()) for one in near])
+        assert transition.size == SIZE
+        assert transition.vertices.tolist() == strengths.nonzero()[0].tolist()
+        assert transition.strengths.tolist() == strengths[transition.vertices].tolist()
+        matrix = np.zeros((SIZE, SIZE))
+        matrix[np.ix_(transition.vertices, transition.vertices)] = transition.shares.toarray()
+        expected = np.zeros((SIZE, SIZE))
+        for vertex, edges in enumerate(near):
+            for other, weight in edges.items():
+                expected[vertex, other] = weight / strengths[vertex]
+        assert matrix.tolist() == expected.tolist()
+        assert transition.entries == np.count_nonzero(expected)
+        assert graph.transition is transition
+
 
 def rows(gathered):
     places, near, weights = (part.tolist() for part in gathered)
@@ -75,11 +94,14 @@ def rows(gathered):
     return found
 
 
-@given(STEPS)
-def test_any_history_leaves_the_edges_that_are_there(steps):
+@given(STEPS, st.booleans())
+def test_any_history_leaves_the_edges_that_are_there(steps, is_watched):
     model = Model()
     for name, *arguments in steps:
         getattr(model, name)(*arguments)
+        if is_watched:
+            model.check_transition()
+    model.check_transition()
     every, graph = np.arange(SIZE), model.graph
     expected = [model.near(vertex) for vertex in range(SIZE)]
     shown = {key: weight for key, weight in model.edges.items() if not key & model.hubs}
@@ -88,6 +110,8 @@ def test_any_history_leaves_the_edges_that_are_there(steps):
     assert rows(graph.steps(every)) == steps
     edges = zip(*(part.tolist() for part in graph.every_edge()), strict=True)
     assert {frozenset(ends): weight for *ends, weight in edges} == shown
+    for entries in range(2 * len(shown) + 3):
+        assert graph.has_at_most(entries) == (2 * len(shown) <= entries)
     # Nobody comes to a hub to ask how strong it is.
     here = np.setdiff1d(every, ints(model.hubs))
     assert graph.strengths(here).tolist() == [sum(steps[vertex].values()) for vertex in here]
@@ -107,6 +131,64 @@ def test_the_heaviest_passage_is_known_at_any_time():
     assert model.graph.heaviest_passage == 3
     model.add([(3, 0, 3)], sign=-1)
     assert model.graph.heaviest_passage == 2
+
+
+def test_the_matrix_grows_with_the_graph():
+    graph = Graph()
+    assert (graph.transition.size, graph.transition.entries) == (0, 0)
+    graph.reserve(2, 1)
+    assert (graph.transition.size, graph.transition.entries) == (4, 0)
+    graph.add(np.array([0]), np.array([2]), np.array([3.0]))
+    assert (graph.transition.size, graph.transition.entries) == (4, 2)
+    before = graph.transition
+    graph.reserve(2, 2)
+    graph.turn(np.zeros(0, dtype=np.int64))
+    graph.add(np.array([1]), np.array([1]), np.array([3.0]))
+    # Nothing of this changes where a walk may go.
+    assert graph.transition is before
+    graph.reserve(3, 2)
+    assert graph.transition.size == 6
+    graph.fold()
+    assert graph.transition.entries == 2
+
+
+def test_what_is_saved_holds_no_matrix():
+    model = Model()
+    model.add([(0, 1, 2), (1, 2, 1)])
+    before = model.graph.arrays().keys()
+    assert model.graph.transition.entries == 4
+    model.fold()
+    assert model.graph.arrays().keys() == before
+    opened = Graph()
+    opened.take(model.graph.arrays())
+    assert opened.transition.shares.toarray().tolist() == [[0, 1, 0], [2 / 3, 0, 1 / 3], [0, 1, 0]]
+
+
+def test_a_large_graph_is_not_read_to_know_that_it_is_large():
+    model = Model()
+    model.add([(vertex, vertex + 1, 1) for vertex in range(SIZE - 1)])
+    model.fold()
+    asked = []
+
+    class Watched(Graph):
+        @property
+        def transition(self):
+            asked.append(len(self))
+            return super().transition
+
+    graph = Watched()
+    graph.reserve(SIZE // 2, SIZE // 2)
+    graph.take(model.graph.arrays())
+    assert not graph.has_at_most(17)
+    assert graph.has_at_most(18)
+    assert asked == []
+    # Of two late ones one may be gone.
+    graph.add(np.array([0]), np.array([1]), np.array([-1.0]))
+    assert not graph.has_at_most(15)
+    assert graph.has_at_most(20)
+    assert asked == []
+    assert graph.has_at_most(16)
+    assert asked == [SIZE]
 
 
 def test_entities_and_passages_have_vertices_of_their_own():

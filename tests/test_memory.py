@@ -471,6 +471,7 @@ def test_the_offline_rules_never_saw_what_is_forgotten(tmp_path: Path) -> None:
         ("weigh_k", 0, "1 or more"),
         ("settle_k", 0, "1 or more"),
         ("look_all", -1, "0 or more"),
+        ("walk_all", -1, "0 or more"),
         ("most_work", 1.5, "whole number"),
         ("bridge_k", -1, "0 or more"),
         ("seed_k", "4", "whole number"),

@@ -126,6 +126,7 @@ def test_registry_is_of_single_valued_families():
 
 def test_every_spelling_is_read_as_its_family():
     samples = {"diet": "vegan", "date": "6 June 2026", "age": "9 years old", "amount": "5 euros"}
+    samples |= {"clock": "10:30", "place": "Oslo"}
     for family in FAMILIES:
         for spelling in family.spellings:
             bare, _, kind = spelling.partition(" (")

@@ -74,7 +74,9 @@ def test_every_fact_of_a_recall_leads_to_the_words(memory):
         extractor="scripted/1",
         grounded=True,
         quote="note 1:  Maja moved to Oslo",
+        heard_at=source.heard_at,
     )
+    assert source.heard_at <= source.recorded_at
     assert memory.sources(MOVED) == [source]
 
 

@@ -301,12 +301,14 @@ def test_the_log_says_what_changed_and_forgets_the_words(store):
     drain(store, ScriptedExtractor({"Bob is in Oslo.": [("Bob", "is in", "Oslo")]}))
     entries = store.log(ANA)
     assert [one.seq for one in entries] == list(range(1, len(entries) + 1))
-    (read,) = (one for one in entries if one.action == "extract")
-    assert (read.before, read.after["object"], read.actor) == (None, "Oslo", "scripted/1")
+    (read,) = (one for one in entries if (one.action, one.kind) == ("add", "fact"))
+    assert (read.before, read.after["object"]) == (None, "Oslo")
+    assert (read.actor, read.actor_kind) == ("scripted/1", "extractor")
     passage = store.passages(ANA)[0]
     store.forget(ANA, passages=[passage.id], reason="asked to", now=NOW)
     log = store.log(ANA)
     assert all(one.before is one.after is None for one in log if one.kind == "fact")
+    assert store.verify_log(ANA).is_intact
     assert [
         (one.id, one.reason) for one in log if one.action == "forget" and one.kind == "passage"
     ] == [(passage.id, "asked to")]

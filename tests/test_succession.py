@@ -123,7 +123,7 @@ def test_a_retired_fact_brings_nothing_up_to_date():
     assert found() == ["old", "new"]
 
 
-def current(said, replaced, ranking, *, among=10):
+def current(said, replaced, ranking, *, among=10, fits=lambda text: 1.0):
     """The ranking with what holds now first; ``replaced`` maps a place to the one after it."""
     memory = World(said).index()
     by_place = {fact.object: fact for fact in facts_of(said)}
@@ -132,9 +132,12 @@ def current(said, replaced, ranking, *, among=10):
         for old, new in replaced.items()
     ]
     memory.update(Changes(2, facts=tuple(retired)))
-    known = np.arange(len(memory.facts))
-    fits = Fits(known, np.ones(len(known)), memory.facts.is_live(known))
-    found = current_first(memory, memory.passages.ids.find(ranking), fits, among=among)
+    facts = facts_of(said)
+    known = memory.facts.ids.find([fact.id for fact in facts])
+    order = np.argsort(known)
+    scores = np.array([fits(fact.text) for fact in facts])[order]
+    judged = Fits(known[order], scores, memory.facts.is_live(known[order]))
+    found = current_first(memory, memory.passages.ids.find(ranking), judged, among=among)
     return memory.passages.ids.texts(found)
 
 
@@ -176,3 +179,15 @@ def test_a_passage_that_tells_both_stays_where_it_is():
         speaker="Maja",
     )
     assert current([both, home("new", "Ghent", day=5)], {"Oslo": "Ghent"}, ["both"]) == ["both"]
+
+
+def test_what_a_passage_says_besides_does_not_hide_that_it_was_replaced():
+    facts = [("Maja", "lives in", "Oslo"), ("Maja", "works in", "claims office")]
+    old = Said("old", "Maja lives in Oslo and works in the claims office", facts, speaker="Maja")
+    said, replaced = [old, home("new", "Ghent", day=5)], {"Oslo": "Ghent"}
+
+    def found(share):
+        return current(said, replaced, ["old"], fits=lambda text: share if "Oslo" in text else 1.0)
+
+    assert found(0.6) == ["new", "old"]
+    assert found(0.4) == ["old"]

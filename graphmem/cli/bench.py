@@ -32,7 +32,7 @@ def add_bench(commands: Any) -> None:
         commands,
         "bench",
         None,
-        "measure recall, extraction and writing",
+        "measure recall, extraction, writing and trust",
         "graphmem bench recall --help",
     )
     kinds = bench.add_subparsers(required=True)
@@ -40,6 +40,7 @@ def add_bench(commands: Any) -> None:
     _add_extraction(kinds)
     _add_put(kinds)
     _add_speed(kinds)
+    _add_trust(kinds)
 
 
 def _recall(options: argparse.Namespace) -> int:
@@ -157,6 +158,16 @@ def _speed(options: argparse.Namespace) -> int:
         console=open_console(),
     )
     return 0
+
+
+def _trust(options: argparse.Namespace) -> int:
+    from graphmem.experiments import bench_trust
+
+    found = bench_trust(triples=options.triples, json_path=options.json, console=open_console())
+    gated = [found[matrix] for matrix in ("deletion", "contradiction")]
+    # What the rules do not read they cannot pass: their figures are told, and decide nothing.
+    is_recorded = options.triples[0] == "recorded"
+    return 1 if is_recorded and any(one["passed"] < one["of"] for one in gated) else 0
 
 
 def _add_recall(kinds: Any) -> None:
@@ -373,6 +384,28 @@ def _add_speed(kinds: Any) -> None:
     parser.add_argument(
         "--quick", action="store_true", help="measure all a few times only, to see that it works"
     )
+
+
+def _add_trust(kinds: Any) -> None:
+    parser = add_command(
+        kinds,
+        "trust",
+        _trust,
+        "see whether what was forgotten stays so, and what is over is told as over",
+        "graphmem bench trust --json trust.json",
+        "",
+        "# as the offline rules read the same words",
+        "graphmem bench trust --triples rules",
+    )
+    parser.add_argument(
+        "--triples",
+        nargs="+",
+        choices=("recorded", "rules"),
+        default=["recorded", "rules"],
+        metavar="SOURCE",
+        help="recorded, rules (both); exit code 1 if a wording fails with recorded ones",
+    )
+    _add_json(parser)
 
 
 def _sizes(text: str) -> list[int]:

@@ -1,7 +1,7 @@
-"""Experiments: measure what a memory recalls on sets of questions, and how fast it writes.
+"""Experiments: measure what a memory recalls, how fast it writes, and whether one can trust it.
 
-``bench_recall``, ``bench_replay``, ``bench_extraction``, ``bench_put`` and ``bench_speed`` are what
-the command ``graphmem bench`` runs.
+``bench_recall``, ``bench_replay``, ``bench_extraction``, ``bench_put``, ``bench_speed`` and
+``bench_trust`` are what the command ``graphmem bench`` runs.
 
 ``formats`` read files as a ``dataset``; ``lookups``, ``mixing`` and ``shrinking`` make others of
 it. ``systems`` take it in, some with ``triples`` from one source or another and with ``variants``
@@ -21,6 +21,7 @@ from graphmem.experiments.samples import SAMPLES, load_sample
 from graphmem.experiments.speed import bench_speed
 from graphmem.experiments.systems import SYSTEMS, Answer, Parts, System
 from graphmem.experiments.triples import SOURCES, recorded
+from graphmem.experiments.trust import bench_trust
 from graphmem.experiments.variants import PARTS, Variant, variants_of
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "bench_recall",
     "bench_replay",
     "bench_speed",
+    "bench_trust",
     "load_dataset",
     "load_sample",
     "recorded",

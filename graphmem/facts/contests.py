@@ -17,7 +17,7 @@ from typing import Literal, Protocol, TypeVar
 
 from graphmem.facts.evidence import Evidence, entity_id, firm, trusted
 from graphmem.identity import content_id
-from graphmem.predicates import SINGLE_VALUED, Reading, read
+from graphmem.predicates import DETERMINERS, SINGLE_VALUED, Reading, read
 from graphmem.times import earliest, span
 from graphmem.types import Fact
 
@@ -107,7 +107,7 @@ def slot(fact: Stated, single_valued: Collection[str] = SINGLE_VALUED) -> str | 
 def value(fact: Stated) -> str | None:
     """An id of the ends of what the fact says is so; ``None`` for a denial."""
     said = reading(fact)
-    return _value(said.subject, said.object) if said.polarity else None
+    return _value(_ends(said, said.object)) if said.polarity else None
 
 
 def denied_value(fact: Stated) -> str | None:
@@ -116,7 +116,7 @@ def denied_value(fact: Stated) -> str | None:
     It equals the ``value`` of the facts that it may retire.
     """
     said = reading(fact)
-    return _value(said.subject, said.denied) if said.denies else None
+    return _value(_ends(said, said.denied)) if said.denies else None
 
 
 def denied_slots(fact: Stated, single_valued: Collection[str] = SINGLE_VALUED) -> tuple[str, ...]:
@@ -125,13 +125,25 @@ def denied_slots(fact: Stated, single_valued: Collection[str] = SINGLE_VALUED) -
     return tuple(_slot(said.subject, name) for name in said.denies)
 
 
-def denied_ends(fact: Stated) -> tuple[str, str] | None:
-    """Ids of the entities that what the fact denies has at its ends, or ``None``.
+def denied_ends(fact: Stated) -> frozenset[tuple[str, str]]:
+    """Pairs of ids of the entities that what the fact denies may have at its ends.
 
-    What has one value at a time may have others: ``denied_slots`` finds it.
+    The names may stand with or without an article, and the other way round where it holds both
+    ways. What has one value at a time may have others: ``denied_slots`` finds it.
     """
     said = reading(fact)
-    return (entity_id(said.subject), entity_id(said.denied)) if said.denies else None
+    if not said.denies:
+        return frozenset()
+    ends = [
+        (entity_id(subject), entity_id(denied))
+        for subject in _written(said.subject)
+        for denied in _written(said.denied)
+    ]
+    return frozenset([*ends, *((last, first) for first, last in ends if said.is_mutual)])
+
+
+def _written(name: str) -> list[str]:
+    return [name, *(f"{determiner} {name}" for determiner in DETERMINERS)]
 
 
 def supersede(
@@ -206,7 +218,7 @@ def bound(said: Iterable[tuple[T, Reading]]) -> tuple[list[list[T]], list[list[T
         if read_as.polarity:
             about.add(read_as.object)
         for value_ in about:
-            values[read_as.subject, value_].append(one)
+            values[_ends(read_as, value_)].append(one)
     several = [[group for group in found.values() if len(group) > 1] for found in (slots, values)]
     return several[0], several[1]
 
@@ -224,7 +236,7 @@ def contradicts(one: Reading, other: Reading) -> bool:
 def _denies(one: Reading, other: Reading) -> bool:
     return (
         other.polarity
-        and one.denied == other.object
+        and _ends(one, one.denied) == _ends(other, other.object)
         and not set(one.denies).isdisjoint(other.names)
     )
 
@@ -252,8 +264,14 @@ def _slot(subject: str, name: str) -> str:
     return content_id("s", subject, name)
 
 
-def _value(subject: str, object_: str) -> str:
-    return content_id("v", subject, object_)
+def _ends(said: Reading, value_: str) -> tuple[str, str]:
+    """Subject and value, in one order for what holds both ways."""
+    ends = said.subject, value_
+    return (min(ends), max(ends)) if said.is_mutual else ends
+
+
+def _value(ends: tuple[str, str]) -> str:
+    return content_id("v", *ends)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from graphmem.index.columns import Column
 from graphmem.index.composite import Composite
 from graphmem.index.lists import Bools, Floats, Ints
 from graphmem.index.relations import Relation
+from graphmem.index.transition import Transition
 from graphmem.index.workspace import Workspace
 
 __all__ = ["Graph", "entity_vertices", "passage_vertices"]
@@ -43,7 +44,9 @@ class Graph(Composite):
         self._strength = Column(np.float64)
         self._hubs = Column(np.int64)
         self.workspace = Workspace()
-        self._heaviest: float | None = None  # None: to be computed
+        # None: to be computed. Both are of no use to who opens a snapshot, which holds the parts.
+        self._heaviest: float | None = None
+        self._transition: Transition | None = None
 
     def __len__(self) -> int:
         """Number of vertices."""
@@ -51,7 +54,10 @@ class Graph(Composite):
 
     def reserve(self, entities: int, passages: int) -> None:
         """There are so many of each."""
-        self._strength.resize(2 * max(entities, passages))
+        size = 2 * max(entities, passages)
+        if size != len(self):
+            self._strength.resize(size)
+            self._transition = None
 
     def add(self, one: Ints, other: Ints, weights: Floats) -> None:
         """Add to the weights of edges between vertices; what falls to 0 is no edge any more."""
@@ -64,14 +70,14 @@ class Graph(Composite):
         self._edges.add(heads, tails, weights)
         counts = ~self.is_hub(tails)
         np.add.at(self._strength.values, heads[counts], weights[counts])
-        self._heaviest = None
+        self._heaviest = self._transition = None
 
     def turn(self, hubs: Ints) -> None:
         """These vertices, ascending, are the hubs from now on."""
         before = self._hubs.values.copy()
         if np.array_equal(hubs, before):
             return
-        self._heaviest = None
+        self._heaviest = self._transition = None
         for vertices, sign in ((np.setdiff1d(hubs, before), -1), (np.setdiff1d(before, hubs), 1)):
             _, near, weights = self._edges.gather(vertices)
             np.add.at(self._strength.values, near, sign * weights)
@@ -107,6 +113,26 @@ class Graph(Composite):
         places, near, weights = self.steps(vertices)
         once = (vertices[places] < near) & ~self.is_hub(vertices[places])
         return vertices[places[once]], near[once], weights[once]
+
+    @property
+    def transition(self) -> Transition:
+        """``steps`` from all vertices as one matrix, made when it is first asked for."""
+        if self._transition is None:
+            self._transition = Transition.of(len(self), *self.steps(np.arange(len(self))))
+        return self._transition
+
+    def has_at_most(self, entries: int) -> bool:
+        """Whether a walk may go over so many edges or fewer, each counted from both its ends.
+
+        A function of the edges alone, however they came and whether they are folded: where what is
+        easily known does not decide it, they are counted.
+        """
+        folded, late = self._edges.entries, self._edges.delta_size
+        # Each late one may be new, or take away one that was there.
+        if folded + late <= entries:
+            return True
+        of_hubs = int(self._edges.sizes(self.hubs).sum())
+        return folded - late - 2 * of_hubs <= entries and self.transition.entries <= entries
 
     def strengths(self, vertices: Ints) -> Floats:
         """Sum of the weights of each vertex's edges."""

@@ -11,7 +11,7 @@ from graphmem.index.columns import Column, runs
 from graphmem.index.composite import Composite
 from graphmem.index.keys import Keys, KeyTable
 from graphmem.index.lexicon import word_keys
-from graphmem.index.lists import Ints
+from graphmem.index.lists import Ints, each_once
 from graphmem.index.profiles import distinct
 from graphmem.index.relations import Relation
 from graphmem.words import STOP_WORDS
@@ -119,7 +119,7 @@ class Names(Composite):
         """Entities whose names stand in a text, without overlap: the longest, then the leftmost."""
         _, starts, lengths, numbers = self._matches([word_keys(words)])
         # A name that nobody has any more must not stand in the way of a shorter one.
-        called = np.unique(self._called.gather(numbers)[0])
+        called = each_once(self._called.gather(numbers)[0])
         starts, lengths, numbers = starts[called], lengths[called], numbers[called]
         taken = np.zeros(len(words), dtype=np.bool_)
         chosen: list[int] = []
@@ -128,7 +128,7 @@ class Names(Composite):
             if not taken[span].any():
                 taken[span] = True
                 chosen.append(int(numbers[one]))
-        return np.unique(self._called.gather(np.array(chosen, dtype=np.int64))[1])
+        return each_once(self._called.gather(np.array(chosen, dtype=np.int64))[1])
 
     def _matches(self, texts: Sequence[Keys]) -> tuple[Ints, Ints, Ints, Ints]:
         """(text, start, length, number) of every name in the texts that an entity has or had."""

@@ -1,5 +1,7 @@
 """Personalized PageRank by local push: reads only the neighbourhood of the reset.
 
+It is the route over graphs that are too large to be walked whole, see ``power``.
+
 **The equation.** With damping d, reset distribution r and transition matrix T (column j: the step
 from vertex j; zero where j is stuck) the rank is the solution of
 
@@ -49,48 +51,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from graphmem.errors import InvalidInput
 from graphmem.index.lists import Bools, Floats, Ints, highest
 from graphmem.index.workspace import Workspace
+from graphmem.recall.ranks import TIE, Ranks, distribution
 from graphmem.recall.region import Edges, Region, Strengths, summed
 
-__all__ = ["Ranks", "push"]
+__all__ = ["push"]
 
-# Scores nearer than this count as tied.
-_TIE = 1e-9
 _NOTHING = 1e-18
 # Inside is pushed until its residual per strength is this much below the level of the rim.
 _INSIDE_SHARE = 0.19
 # The level falls by at least the first and at most the second from stage to stage.
 _FALL = (0.31, 0.053)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ranks:
-    """What a push found; vertices that are not named have rank 0 so far.
-
-    Attributes:
-        vertices: those that rank has reached, shape (n,), distinct.
-        values: lower bound of each one's rank, shape (n,); together at most one.
-        gains: how much more each one's rank may be at most, shape (n,).
-        bound: how much more the rank of any vertex that is ranked may be, named or not.
-        work: entries of the graph's rows that were read.
-        steps: how often the inside was pushed.
-        is_settled: the best ranked vertices by ``values`` are certain to be the best by rank, in
-            that order, but for ranks that are within 1e-9.
-    """
-
-    vertices: Ints
-    values: Floats
-    gains: Floats
-    bound: float
-    work: int
-    steps: int
-    is_settled: bool
 
 
 def push(
@@ -136,10 +112,9 @@ def push(
     """
     if settle < 1:
         raise InvalidInput(f"at least one vertex is to be settled, not {settle}")
-    start, weights = _distribution(size, reset_vertices, reset_weights, damping)
+    start, weights = distribution(size, reset_vertices, reset_weights, damping)
     if not len(start):
-        none = np.zeros(0)
-        return Ranks(start, none, none, 0.0, 0, 0, True)
+        return Ranks.none()
     room = workspace or Workspace()
     region = Region(room, size, edges, strengths or summed(edges), damping)
     try:
@@ -147,25 +122,6 @@ def push(
         return _refined(region, among or _all, settle, heaviest, most_work)
     finally:
         room.clear()
-
-
-def _distribution(
-    size: int, vertices: Ints, weights: Floats, damping: float
-) -> tuple[Ints, Floats]:
-    """The reset's distinct vertices and their weights, scaled to sum to one; empty if all zero."""
-    if not 0 <= damping < 1:
-        raise InvalidInput(f"damping must be from 0 to below 1, not {damping}")
-    if vertices.shape != weights.shape or vertices.ndim != 1:
-        raise InvalidInput(
-            f"the reset has {vertices.shape} vertices and {weights.shape} weights: they must agree"
-        )
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise InvalidInput("the reset must hold finite numbers that are not negative")
-    if len(vertices) and not (vertices.min() >= 0 and vertices.max() < size):
-        raise InvalidInput(f"the reset names a vertex outside the graph's {size} vertices")
-    distinct, places = np.unique(vertices[weights > 0], return_inverse=True)
-    sums = np.bincount(places, weights[weights > 0], minlength=len(distinct))
-    return distinct.astype(np.int64), sums / sums.sum()
 
 
 def _all(vertices: Ints) -> Bools:
@@ -223,5 +179,5 @@ def _settled_share(values: Floats, gains: Floats, elsewhere: float, settle: int)
     lead = last - values
     lead[best[1:]] = values[best[:-1]] - values[best[1:]]
     lead[best[:1]] = np.inf
-    shares = (lead + _TIE) / np.maximum(gains, _NOTHING)
-    return min(float(shares.min(initial=np.inf)), (last + _TIE) / max(elsewhere, _NOTHING))
+    shares = (lead + TIE) / np.maximum(gains, _NOTHING)
+    return min(float(shares.min(initial=np.inf)), (last + TIE) / max(elsewhere, _NOTHING))

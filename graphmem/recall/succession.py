@@ -11,6 +11,9 @@ from graphmem.recall.seeds import Fits
 
 __all__ = ["current_first", "lift_later"]
 
+# A passage that tells more than what was replaced may fit the question best by something else.
+_NEARLY = 0.5
+
 
 def lift_later(
     memory: Index,
@@ -41,7 +44,8 @@ def lift_later(
 def current_first(memory: Index, ranking: Ints, fits: Fits, *, among: int) -> Ints:
     """The ranking with what holds now just above what it replaced.
 
-    Where the best fact of one of the ``among`` best passages was replaced, the passage that states
+    Where one of the ``among`` best passages states a fact that was replaced and that fits at least
+    half as well as its best one, the passage that states
     what holds in its place stands above it, wherever it was ranked: of several a person's, of those
     the latest said, ties by id. Nothing leaves the ranking.
 
@@ -51,9 +55,8 @@ def current_first(memory: Index, ranking: Ints, fits: Fits, *, among: int) -> In
         fits: how well facts fit the question.
         among: how many of the best passages may have been overtaken.
     """
-    stating, facts = _best_facts(memory, ranking[:among], fits)
+    stating, facts = _best_replaced(memory, ranking[:among], fits)
     winners = memory.facts.winners(facts)
-    stating, winners = stating[winners >= 0], winners[winners >= 0]
     place, by, _ = memory.facts.stating.gather(winners)
     is_person = memory.passages.flag("person", by)
     order = np.lexsort((memory.passages.ids.ranks(by), -_said(memory, by), ~is_person, place))
@@ -128,6 +131,21 @@ def _best_facts(memory: Index, passages: Ints, fits: Fits) -> tuple[Ints, Ints]:
     scores = fits.score(facts)
     fitting = scores > 0
     places, facts, scores = places[fitting], facts[fitting], scores[fitting]
+    order = np.lexsort((memory.facts.ids.ranks(facts), -scores, places))
+    places, first = np.unique(places[order], return_index=True)
+    return passages[places], facts[order][first]
+
+
+def _best_replaced(memory: Index, passages: Ints, fits: Fits) -> tuple[Ints, Ints]:
+    """(passage, its replaced fact that fits best) where that fits nearly as well as its best."""
+    places, facts, _ = memory.facts.stated.gather(passages)
+    scores = fits.score(facts)
+    best = np.zeros(len(passages), dtype=scores.dtype)
+    np.maximum.at(best, places, scores)
+    fitting = (scores > 0) & (scores >= _NEARLY * best[places])
+    places, facts, scores = places[fitting], facts[fitting], scores[fitting]
+    replaced = memory.facts.winners(facts) >= 0
+    places, facts, scores = places[replaced], facts[replaced], scores[replaced]
     order = np.lexsort((memory.facts.ids.ranks(facts), -scores, places))
     places, first = np.unique(places[order], return_index=True)
     return passages[places], facts[order][first]

@@ -79,7 +79,7 @@ class Cut:
 
 @dataclass(slots=True)
 class _Known:
-    """A message that is stored, or is about to be."""
+    """A message that is stored, or is about to be; ``learnt`` are times that are news."""
 
     id: str
     thread: str
@@ -87,6 +87,7 @@ class _Known:
     said_us: int | None
     said_offset: int | None
     times: set[int]
+    learnt: set[int] = field(default_factory=set)
 
     @property
     def precedence(self) -> tuple[bool, int, str, int]:
@@ -149,10 +150,16 @@ def put(tx: Transaction, built: Sequence[Cut]) -> Receipt:
     shaken |= followers(tx, [*moved, *inner]) | set(moved)
     queue.add(tx, ("extract", "embed"), [("passage", id_) for id_ in plan.stored])
     queue.again(tx, "extract", [("passage", id_) for id_ in sorted(shaken - plan.stored.keys())])
-    for id_ in (*plan.stored, *moved, *passages_of(tx, plan.relabelled)):
-        tx.record("put", "passage", id_)
+    for id_ in plan.stored:
+        tx.record("add", "passage", id_)
+    for id_ in (*moved, *passages_of(tx, plan.relabelled)):
+        tx.record("edit", "passage", id_)
     if plan.repeated:
-        believe(tx, facts_of(tx, passages_of(tx, plan.repeated)), action="put")
+        repeated = passages_of(tx, plan.repeated)
+        for id_ in repeated:
+            if id_ not in plan.stored and id_ not in moved:
+                tx.record("merge", "passage", id_)
+        believe(tx, facts_of(tx, repeated), action="merge")
     return Receipt(
         tx.scope,
         tuple(plan.stored),
@@ -227,6 +234,7 @@ def _repeat(plan: _Plan, one: Message, parts: tuple[Passage, ...]) -> None:
     if not given.times:
         return  # of unstamped deliveries the first counts: nothing else orders them
     if not given.times <= known.times:
+        known.learnt |= given.times - known.times
         known.times |= given.times
         plan.repeated[known.id] = None
     if given.precedence < known.precedence:
@@ -302,12 +310,14 @@ def _message_row(
 
 
 def _occurrence_rows(tx: Transaction, plan: _Plan) -> list[dict[str, Any]]:
-    return [
-        {**tx.owner, "message_id": id_, "said_us": us}
-        for id_ in plan.repeated
-        if len(plan.known[id_].times) > 1
-        for us in sorted(plan.known[id_].times)
-    ]
+    rows: list[dict[str, Any]] = []
+    for id_ in plan.repeated:
+        known = plan.known[id_]
+        is_first = known.learnt == known.times and id_ not in plan.new
+        for us in sorted(known.times) if is_first or len(known.times) > 1 else ():
+            at = tx.at if us in known.learnt else None
+            rows.append({**tx.owner, "message_id": id_, "said_us": us, "recorded_us": at})
+    return rows
 
 
 def _passage_rows(tx: Transaction, one: Cut, place: int, ordinal: int) -> list[dict[str, Any]]:

@@ -11,16 +11,18 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, select
 
 from graphmem import facts
 from graphmem.facts import Evidence
 from graphmem.store import queue, vectors
+from graphmem.store.actions import change_of
 from graphmem.store.bulk import Bulk, among, delete_row, given, ours, put_row
 from graphmem.store.naming import Uses
 from graphmem.store.records import OF_MESSAGE, OF_PASSAGE, fact_ids, facts_by_id, stated
+from graphmem.store.rivals import rivals
 from graphmem.store.rulings import rulings
-from graphmem.store.schema import evidence, fact, message, microseconds, passage
+from graphmem.store.schema import chunks, evidence, fact, message, microseconds, passage
 from graphmem.store.transaction import Transaction
 from graphmem.types import Fact
 
@@ -39,12 +41,6 @@ _EVIDENCE = (
     .order_by(evidence.c.passage_id, evidence.c.n)
 )
 _DELETE_EVIDENCE = delete_row(evidence)
-_IN_SLOTS = select(fact.c.id).where(ours(fact), among(fact.c.slot))
-_DENIALS = select(fact.c.id).where(ours(fact), among(fact.c.value))
-_OBJECTS = func.json_each(bindparam("objects")).table_valued("value")
-_BETWEEN = select(fact.c.id, fact.c.subject_id, fact.c.object_id).where(
-    ours(fact), among(fact.c.subject_id), fact.c.object_id.in_(select(_OBJECTS.c.value))
-)
 _PUT_FACT = put_row(fact, instead=[one.name for one in fact.columns if not one.primary_key])
 _DELETE_FACT = delete_row(fact)
 _PLACE_FACT = Bulk(
@@ -85,7 +81,9 @@ def believe(tx: Transaction, fact_ids: Iterable[str], *, action: str, reason: st
         said = stated(tx.connection, tx.scope, fresh)
         known.update(here)
         proof.update(said)
-        fresh = _rivals(tx, [*here.values(), *(rows[0] for rows in said.values())])
+        fresh = rivals(
+            tx.connection, tx.scope, [*here.values(), *(rows[0] for rows in said.values())]
+        )
         fresh -= known.keys() | proof.keys()
     if not known and not proof:
         return
@@ -101,27 +99,12 @@ def rebelieve(tx: Transaction, fact_ids: Iterable[str], *, action: str, reason: 
     For when the rules have changed by which facts contest: all facts of the scope, at once.
     """
     ids = sorted(fact_ids)
-    here = facts_by_id(tx.connection, tx.scope, ids)
-    tx.write(_PLACE_FACT, [{**tx.owner, "id": id_, **_place(here[id_])} for id_ in sorted(here)])
-    believe(tx, ids, action=action, reason=reason)
-
-
-def _rivals(tx: Transaction, said: Sequence[facts.Stated]) -> set[str]:
-    """Ids of the facts that any of these contests with."""
-    slots = {slot for one in said if (slot := facts.slot(one))}
-    slots.update(slot for one in said for slot in facts.denied_slots(one))
-    found = (
-        {row.id for row in tx.rows(_IN_SLOTS, given(tx.scope, sorted(slots)))} if slots else set()
-    )
-    values = {value for one in said if (value := facts.value(one))}
-    found.update(row.id for row in tx.rows(_DENIALS, given(tx.scope, sorted(values))))
-    ends = {pair for one in said if (pair := facts.denied_ends(one))}
-    if ends:
-        subjects, objects = (sorted(side) for side in map(set, zip(*ends, strict=True)))
-        asked = {**given(tx.scope, subjects), "objects": _encode(objects)}
-        rows = tx.rows(_BETWEEN, asked)
-        found.update(row.id for row in rows if (row.subject_id, row.object_id) in ends)
-    return found
+    for some in chunks(ids):
+        here = facts_by_id(tx.connection, tx.scope, some)
+        rows = [{**tx.owner, "id": id_, **_place(here[id_])} for id_ in sorted(here)]
+        tx.write(_PLACE_FACT, rows)
+    for some in chunks(ids):
+        believe(tx, some, action=action, reason=reason)
 
 
 def _write(tx: Transaction, known: Mapping[str, Fact], current: Mapping[str, Fact]) -> None:
@@ -135,7 +118,8 @@ def _write(tx: Transaction, known: Mapping[str, Fact], current: Mapping[str, Fac
     ]
     tx.write(_PUT_FACT, written)
     reworded = [id_ for id_ in changed if known[id_].text != current[id_].text]
-    vectors.drop(tx, [("fact", id_) for id_ in (*gone, *reworded)])
+    vectors.drop(tx, [("fact", id_) for id_ in gone])
+    vectors.outdate(tx, "fact", reworded)
     queue.drop(tx, "embed", [("fact", id_) for id_ in gone])
     queue.again(tx, "embed", [("fact", id_) for id_ in [*new, *reworded]])
 
@@ -169,7 +153,8 @@ def _record(
     if before == after:
         return
     id_ = (after or before).id  # type: ignore[union-attr]
-    tx.record(action, "fact", id_, reason=reason, before=_payload(before), after=_payload(after))
+    what = change_of(before, after, cause=action)
+    tx.record(what, "fact", id_, reason=reason, before=_payload(before), after=_payload(after))
 
 
 def _payload(one: Fact | None) -> dict[str, Any] | None:

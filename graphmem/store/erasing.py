@@ -29,7 +29,7 @@ from graphmem.store.transaction import Transaction
 from graphmem.types import Fact, Passage
 from graphmem.words import STOP_WORDS, terms, words
 
-__all__ = ["Erasure", "erase", "state_no_more", "voice"]
+__all__ = ["Erasure", "erase", "state_no_more"]
 
 _DELETE_PASSAGE = delete_row(passage)
 _DELETE_MESSAGE = delete_row(message)
@@ -80,6 +80,16 @@ class Erasure:
     def cut(self) -> list[str]:
         """Ids of the passages that lose sentences."""
         return sorted(self.left)
+
+    @property
+    def lost(self) -> list[str]:
+        """The words that go, text by text: those that are left elsewhere in a passage stay."""
+        gone = [self.was[id_].full_text for id_ in self.gone]
+        gone += [one.text for one in self.facts.values()]
+        for id_ in self.cut:
+            kept = set(words(self.left[id_]))
+            gone += [word for word in words(self.was[id_].text) if word not in kept]
+        return gone
 
     def lose(self, one: Passage, text: str) -> None:
         """Leave no more than this of a passage: nothing lets it go."""
@@ -178,6 +188,7 @@ def erase(tx: Transaction, plan: Erasure, *, action: str, reason: str = "") -> N
         tx.record("forget", "passage", id_, reason=reason)
     for id_ in cut:
         tx.record("edit", "passage", id_, reason=reason)
+    tx.hush(plan.lost)
     tx.voids()
     owe_erasure(tx.connection)
 
@@ -200,7 +211,8 @@ def _rewrite(tx: Transaction, plan: Erasure) -> None:
     cut = [("passage", id_) for id_ in plan.cut]
     queue.drop(tx, "extract", gone)
     queue.drop(tx, "embed", gone)
-    vectors.drop(tx, [*gone, *cut])
+    vectors.drop(tx, gone)
+    vectors.outdate(tx, "passage", plan.cut)
     queue.again(tx, "embed", cut)
     parts = _parts(tx, {one.message_id for one in plan.was.values()})
     tx.write(_DELETE_PASSAGE, [{**tx.owner, "id": id_} for _, id_ in gone])
@@ -250,7 +262,7 @@ def _tainted(
     tx: Transaction, behind: Iterable[str], cut: Collection[str], was: Iterable[Passage]
 ) -> list[Any]:
     """Evidence rows of passages that hold a word which only the erased text gave."""
-    lost = voice(was)
+    lost = _voice(was)
     doubts = []
     for row in evidence_of(tx, sorted({*behind, *cut})):
         told = _names(row) if row.passage_id in cut else _all_words(row)
@@ -259,7 +271,7 @@ def _tainted(
     ids = {row.passage_id for row, _ in doubts}
     rows = positions(tx.connection, tx.scope, sorted(ids)) if ids else ()
     near = with_context(tx.connection, tx.scope, rows)
-    kept = {one.id: voice([one, *one.before]) for one in near}
+    kept = {one.id: _voice([one, *one.before]) for one in near}
     return [
         row for row, shared in doubts if any(word not in kept[row.passage_id] for word in shared)
     ]
@@ -276,7 +288,7 @@ def _names(row: Any) -> list[str]:
     return [word for word in told if word not in STOP_WORDS]
 
 
-def voice(passages: Iterable[Passage]) -> str:
+def _voice(passages: Iterable[Passage]) -> str:
     """All that passages say and who says it, as one normal form to look for words in."""
     return normal_form("\n".join(f"{one.speaker}\n{one.full_text}" for one in passages))
 

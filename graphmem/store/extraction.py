@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from graphmem import facts
 from graphmem.courtesy import give_way
+from graphmem.dating import dated
+from graphmem.moods import mood
 from graphmem.predicates import affirmed
-from graphmem.store import queue
+from graphmem.store import order, queue
 from graphmem.store.bans import Bans, Digest, add
 from graphmem.store.belief import (
     believe,
     drop_evidence,
     evidence_of,
 )
-from graphmem.store.bulk import among, given, ours, put_row
+from graphmem.store.bulk import Bulk, among, given, ours, put_row
 from graphmem.store.erasing import Erasure, erase, state_no_more
 from graphmem.store.naming import name_entities
 from graphmem.store.records import OF_MESSAGE, passages_by_id
@@ -34,6 +36,11 @@ _CAME = (
     select(passage.c.id, message.c.recorded_us)
     .select_from(passage.join(message, OF_MESSAGE))
     .where(ours(passage), among(passage.c.id))
+)
+_MEAN = Bulk(
+    evidence.update()
+    .where(ours(evidence), evidence.c.passage_id == bindparam("id"))
+    .values(mood=bindparam("mood"))
 )
 _NOTHING = "the extractor returned nothing for this passage"
 
@@ -90,15 +97,18 @@ def finish_extraction(tx: Transaction, claim: queue.Claim, readings: Sequence[Re
     since = {(row.passage_id, row.fact_id): microseconds(row.recorded_at) for row in reversed(old)}
     refused = _Refused.of(tx, read)
     new: list[dict[str, Any]] = []
+    following = _following(tx, read)
     for one in read:
+        meant = mood(one.passage, following.get(one.passage.id))
         for row in refused.others(one.rows):
             # Read again, it was believed since it was read first.
             recorded_at = since.get((row["passage_id"], row["fact_id"]), tx.at)
-            new.append({**row, **tx.owner, "recorded_at": recorded_at})
+            new.append({**row, **tx.owner, "recorded_at": recorded_at, "mood": meant})
             ends = row["subject"], row["object"]
             uses.count(ends, grounded=row["grounded"], role=one.passage.role)
     tx.write(_PUT, new)
     touched = {row.fact_id for row in old} | {row["fact_id"] for row in new}
+    touched |= _understand(tx, [one.passage for one in read])
     touched |= name_entities(tx, uses, action="extract")
     believe(tx, touched, action="extract")
     queue.finish(tx, claim, [("passage", id_) for id_ in ids])
@@ -171,9 +181,62 @@ def _came(tx: Transaction, passage_ids: Sequence[str]) -> dict[str, int]:
     return {row.id: row.recorded_us for row in tx.rows(_CAME, given(tx.scope, passage_ids))}
 
 
+def _following(tx: Transaction, readings: Sequence[Reading]) -> dict[str, Passage]:
+    """The next passage of the same speaker behind those that state something, within sight."""
+    after = {one.passage.before[-1].id: one.passage for one in readings if one.passage.before}
+    found: dict[str, Passage] = {}
+    for passage in [one.passage for one in readings if one.rows]:
+        # Nobody comes behind a document, or a text without a session.
+        if passage.role != "user" or passage.thread == passage.message_id:
+            continue
+        # As a rule they are read together.
+        spoken = _spoken(passage, _walk(passage, after))
+        spoken = spoken or _spoken(passage, order.behind(tx, passage.id))
+        if spoken:
+            found[passage.id] = spoken
+    return found
+
+
+def _walk(passage: Passage, after: Mapping[str, Passage]) -> list[Passage]:
+    found: list[Passage] = []
+    while len(found) < order.CONTEXT_PASSAGES and passage.id in after:
+        passage = after[passage.id]
+        found.append(passage)
+    return found
+
+
+def _spoken(by: Passage, passages: Iterable[Passage]) -> Passage | None:
+    """The first of the passages that the speaker of another said."""
+    return next((one for one in passages if (one.role, one.speaker) == (by.role, by.speaker)), None)
+
+
+def _understand(tx: Transaction, passages: Sequence[Passage]) -> set[str]:
+    """Judge anew how what was read earlier was meant, now that its speaker has gone on.
+
+    Returns:
+        Ids of the facts that were meant otherwise than was thought.
+    """
+    ids = {one.id for one in passages}
+    meant = {
+        said.id: mood(said, one)
+        for one in passages
+        if one.role == "user" and (said := _spoken(one, reversed(one.before)))
+        if said.id not in ids
+    }
+    wrong = [row for row in evidence_of(tx, sorted(meant)) if row.mood != meant[row.passage_id]]
+    tx.write(
+        _MEAN,
+        [
+            {**tx.owner, "id": id_, "mood": meant[id_]}
+            for id_ in sorted({row.passage_id for row in wrong})
+        ],
+    )
+    return {row.fact_id for row in wrong}
+
+
 def _rows(passage: Passage, result: Extraction, extractor: str) -> list[dict[str, Any]]:
     ground = facts.Ground(passage)
-    said = dict.fromkeys(map(affirmed, result.triples))
+    said = dict.fromkeys(dated(affirmed(one), passage) for one in result.triples)
     triples = [one for one in said if not facts.reject_reason(one)]
     ends = dict.fromkeys(end for one in triples for end in (one.subject, one.object))
     names = {end: ground.names(end) for end in ends}
@@ -199,7 +262,6 @@ def _rows(passage: Passage, result: Extraction, extractor: str) -> list[dict[str
                 # The entity of the one end that it lacks.
                 "lacks": None if missing is None else facts.entity_id(missing),
                 "extractor": extractor,
-                "mood": "",
             }
         )
     return rows

@@ -23,7 +23,7 @@ from graphmem.passages import without_sentences
 from graphmem.store.bans import Bans, Digest, Key, Name, adopt, labels, lay
 from graphmem.store.belief import believe, evidence_of
 from graphmem.store.bulk import among, given, ours
-from graphmem.store.erasing import Erasure, erase, state_no_more, voice
+from graphmem.store.erasing import Erasure, erase, state_no_more
 from graphmem.store.records import (
     facts_by_id,
     passages_by_id,
@@ -159,8 +159,7 @@ def _discreet(reason: str, plan: Erasure) -> str:
         raise InvalidInput(f"reason must be a string, not {type(reason).__name__}")
     if not reason:
         return ""
-    lost = set(words(voice(plan.was.values())))
-    lost.update(word for one in plan.facts.values() for word in words(one.text))
+    lost = set(words("\n".join(plan.lost)))
     told = [word for word in words(reason) if word not in STOP_WORDS]
     return "" if lost.intersection(told) else reason
 

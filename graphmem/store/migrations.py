@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from sqlalchemy import Connection, insert, select, text, update
+from sqlalchemy import Connection, delete, insert, select, text, update
 
 from graphmem.errors import StoreCorrupt, StoreVersion
+from graphmem.store import chain
 from graphmem.store.schema import SCHEMA_VERSION, STATISTICS, meta, metadata
 
-__all__ = ["SCHEMA_VERSION", "STEPS", "Step", "build", "identity", "secret", "upgrade", "version"]
+__all__ = [
+    "RULES",
+    "SCHEMA_VERSION",
+    "STEPS",
+    "Step",
+    "beliefs",
+    "believe_by",
+    "build",
+    "identity",
+    "secret",
+    "upgrade",
+    "version",
+]
+
+RULES = 1
+"""Version of the rules by which evidence becomes facts. Raise it when the same rows would give
+other facts: every store believes anew when it is opened next (see ``renewal``)."""
 
 Step = Callable[[Connection], None]
 
@@ -90,6 +107,7 @@ def _hold_to_account(connection: Connection) -> None:
         "ALTER TABLE scope ADD COLUMN head BLOB",
         "ALTER TABLE scope ADD COLUMN bans INTEGER DEFAULT 0 NOT NULL",
         "ALTER TABLE message ADD COLUMN recorded_us BIGINT",
+        "ALTER TABLE occurrence ADD COLUMN recorded_us BIGINT",
         """
         CREATE TEMPORARY TABLE came AS
             SELECT user, agent, id, min(at) AS at FROM log
@@ -113,6 +131,7 @@ def _hold_to_account(connection: Connection) -> None:
         "ALTER TABLE log ADD COLUMN salt BLOB",
         "ALTER TABLE log ADD COLUMN digest BLOB",
         "ALTER TABLE log ADD COLUMN link BLOB",
+        "DROP INDEX log_words",
         """
         CREATE TABLE verdict (
             user TEXT NOT NULL, agent TEXT NOT NULL, fact_id TEXT NOT NULL,
@@ -133,7 +152,58 @@ def _hold_to_account(connection: Connection) -> None:
     ):
         connection.execute(text(statement))
     _key_digests(connection)
+    _seal_logs(connection)
+    for statement in (
+        "CREATE INDEX log_words ON log (user, agent, id) WHERE salt IS NOT NULL",
+        "CREATE INDEX log_reason ON log (user, agent) WHERE reason > ''",
+    ):
+        connection.execute(text(statement))
     _advise(connection)
+
+
+_OLD_ENTRIES = """
+    SELECT seq, at, action, kind, id, actor, actor_kind, reason, before, after FROM log
+    WHERE user = :user AND agent = :agent AND seq > :seq ORDER BY seq LIMIT 1000
+"""
+_SALT_ENTRY = """
+    UPDATE log SET salt = :salt, digest = :digest
+    WHERE user = :user AND agent = :agent AND seq = :seq
+"""
+
+
+def _seal_logs(connection: Connection) -> None:
+    """Put digests on the words of what is logged, and one link on all of it in each scope."""
+    written = connection.execute(text("SELECT user, agent FROM scope WHERE seq > 0")).all()
+    for user, agent in written:
+        owner = {"user": user, "agent": agent}
+        head = {**owner, "head": chain.link(None, _sealed(connection, owner))}
+        for statement in (
+            """
+            UPDATE log SET link = :head WHERE user = :user AND agent = :agent AND seq = (
+                SELECT max(seq) FROM log WHERE user = :user AND agent = :agent
+            )
+            """,
+            "UPDATE scope SET head = :head WHERE user = :user AND agent = :agent",
+        ):
+            connection.execute(text(statement), head)
+
+
+def _sealed(connection: Connection, owner: Mapping[str, str]) -> Iterator[str]:
+    """What a link covers of a scope's entries, whose words get a digest on the way."""
+    last = 0
+    while rows := connection.execute(text(_OLD_ENTRIES), {**owner, "seq": last}).all():
+        salted = []
+        for row in rows:
+            entry = chain.Entry(*row)
+            digest = None
+            if entry.has_words:
+                salt = secrets.token_bytes(chain.SALT_BYTES)
+                digest = chain.digest(salt, entry.reason, entry.before, entry.after)
+                salted.append({**owner, "seq": entry.seq, "salt": salt, "digest": digest})
+            yield chain.line(*entry[:7], digest)
+        if salted:
+            connection.execute(text(_SALT_ENTRY), salted)
+        last = rows[-1].seq
 
 
 # From version n to n + 1. A step is never changed once released: files of its age are out there.
@@ -142,6 +212,7 @@ STEPS: dict[int, Step] = {1: _know_names, 2: _be_somebody, 3: _find_words, 4: _h
 _VERSION = "schema_version"
 _IDENTITY = "identity"
 _SECRET = "secret"
+_BELIEFS = "beliefs"
 
 
 def build(connection: Connection) -> None:
@@ -150,6 +221,7 @@ def build(connection: Connection) -> None:
     connection.execute(insert(meta).values(key=_VERSION, value=str(SCHEMA_VERSION)))
     _identify(connection)
     _key_digests(connection)
+    believe_by(connection, RULES)
     _advise(connection)
 
 
@@ -165,6 +237,18 @@ def secret(connection: Connection) -> bytes:
     """The key of the store's digests: made with it, the same in every copy of the file."""
     value = connection.execute(select(meta.c.value).where(meta.c.key == _SECRET)).scalar_one()
     return bytes.fromhex(value)
+
+
+def beliefs(connection: Connection) -> int:
+    """The version of the rules by which the store's facts were made; 0: nobody has said."""
+    value = connection.execute(select(meta.c.value).where(meta.c.key == _BELIEFS)).scalar()
+    return int(value) if value is not None and value.isdecimal() else 0
+
+
+def believe_by(connection: Connection, rules: int) -> None:
+    """Note the version of the rules by which the store's facts were made."""
+    connection.execute(delete(meta).where(meta.c.key == _BELIEFS))
+    connection.execute(insert(meta).values(key=_BELIEFS, value=str(rules)))
 
 
 def _identify(connection: Connection) -> None:

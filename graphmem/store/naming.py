@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import select
 
 from graphmem.facts import entity_id, is_trusted
-from graphmem.store import queue, vectors
+from graphmem.store import actions, queue, vectors
 from graphmem.store.bulk import among, delete_row, given, ours, put_row
 from graphmem.store.records import fact_ids
 from graphmem.store.schema import alias, entity, evidence
@@ -89,8 +89,9 @@ def name_entities(tx: Transaction, uses: Uses, *, action: str) -> set[str]:
     tx.write(_DELETE_ENTITY, [{**tx.owner, "id": id_} for id_ in gone])
     tx.write(_PUT_ENTITY, written)
     for id_ in gone:
-        tx.record(action, "entity", id_)
-    vectors.drop(tx, [("entity", id_) for id_ in (*gone, *renamed) if id_ in known])
+        tx.record(actions.gone(action), "entity", id_)
+    vectors.drop(tx, [("entity", id_) for id_ in gone])
+    vectors.outdate(tx, "entity", [id_ for id_ in renamed if id_ in known])
     queue.drop(tx, "embed", _keys(gone))
     queue.again(tx, "embed", _keys(renamed))
     return fact_ids(tx.connection, tx.scope, evidence.c.lacks, turned)

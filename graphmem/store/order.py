@@ -18,6 +18,7 @@ from graphmem.types import Passage, Scope
 __all__ = [
     "CONTEXT_PASSAGES",
     "ORDER",
+    "behind",
     "followers",
     "passages_of",
     "place",
@@ -83,6 +84,17 @@ def with_context(
     return tuple(
         replace(known[id_], before=tuple(known[one] for one in some)) for id_, some in ahead.items()
     )
+
+
+def behind(tx: Transaction, id_: str) -> list[Passage]:
+    """The passages just behind one in its thread, in order."""
+    found = [
+        one
+        for row in positions(tx.connection, tx.scope, [id_])
+        for one in _seek(tx.connection, tx.scope, _BEHIND, row)
+    ]
+    known = passages_by_id(tx.connection, tx.scope, found)
+    return [known[one] for one in found]
 
 
 def followers(tx: Transaction, ids: Iterable[str]) -> set[str]:

@@ -5,14 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, bindparam, func, select
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    func,
+    select,
+    type_coerce,
+)
 
 from graphmem.errors import NotFound
 from graphmem.facts import entity_id
 from graphmem.identity import content_id, normal_form
-from graphmem.store import vectors
+from graphmem.store import chain, vectors
 from graphmem.store.bulk import among, given, ours
 from graphmem.store.lookup import Lookup
 from graphmem.store.records import (
@@ -47,6 +57,7 @@ from graphmem.types import (
     Changes,
     Entity,
     Fact,
+    LogCheck,
     LogEntry,
     Message,
     Passage,
@@ -73,10 +84,20 @@ __all__ = [
     "sequence",
     "sources",
     "stats",
+    "verify_log",
 ]
+
+_CHAINED = chain.Entry._fields
+_ROWS_AT_ONCE = 1_000
 
 _ENTITIES = Lookup(select(entity.c.id, entity.c.name).where(ours(entity), among(entity.c.id)))
 _LOGGED = select(log.c.kind, log.c.id).where(ours(log), log.c.seq > bindparam("after")).distinct()
+_LINKS = (
+    select(log.c.link)
+    .where(ours(log), log.c.seq <= bindparam("seq"), log.c.link.is_not(None))
+    .order_by(log.c.seq.desc())
+    .limit(1)
+)
 _SAID_AGAIN = select(func.json_group_array(occurrence.c.said_us)).where(IS_SAID).scalar_subquery()
 _SOURCES = (
     select(
@@ -91,6 +112,7 @@ _SOURCES = (
         message.c.speaker,
         message.c.said_us,
         message.c.said_offset,
+        message.c.recorded_us,
         _SAID_AGAIN.label("said_again"),
         QUOTE.label("quote"),
     )
@@ -208,13 +230,15 @@ def entities_by_id(connection: Connection, scope: Scope, ids: Iterable[str]) -> 
 
 
 def log_digest(connection: Connection, scope: Scope, seq: int) -> str | None:
-    """Of a log entry, by what is never blanked of it; None where there is no such entry."""
-    row = connection.execute(
-        select(log.c.at, log.c.action, log.c.kind, log.c.id).where(
-            mine(log, scope), log.c.seq == seq
-        )
-    ).first()
-    return None if row is None else content_id("l", *map(str, row))
+    """Of the log up to an entry, by what is never erased of it; None: there is no such entry.
+
+    That is the newest link up to there: whoever read the scope's rows read the end of a
+    transaction, and it ends in one.
+    """
+    if not seq or seq > sequence(connection, scope)[0]:
+        return None
+    link = connection.execute(_LINKS, {**given(scope), "seq": seq}).scalar()
+    return None if link is None else content_id("l", str(seq), link.hex())
 
 
 def messages(
@@ -290,26 +314,61 @@ def entities(connection: Connection, scope: Scope) -> list[Entity]:
     return [Entity(row.id, row.name) for row in rows]
 
 
-def log_entries(connection: Connection, scope: Scope, *, after: int = 0) -> list[LogEntry]:
-    """The scope's log, oldest first."""
-    rows = connection.execute(
-        select(log).where(mine(log, scope), log.c.seq > after).order_by(log.c.seq)
+def log_entries(
+    connection: Connection,
+    scope: Scope,
+    *,
+    after: int = 0,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    kind: str | None = None,
+    id_: str | None = None,
+    limit: int | None = None,
+) -> list[LogEntry]:
+    """The newest entries of the scope's log that fit, oldest first."""
+    wanted = [mine(log, scope), log.c.seq > after]
+    if since is not None:
+        wanted.append(log.c.at >= since)
+    if until is not None:
+        wanted.append(log.c.at <= until)
+    if kind is not None:
+        wanted.append(log.c.kind == kind)
+    if id_ is not None:
+        wanted.append(log.c.id == id_)
+    statement = select(log).where(*wanted)
+    newest = connection.execute(statement.order_by(log.c.seq.desc()).limit(limit)).all()
+    return [_to_entry(row) for row in reversed(newest)]
+
+
+def _to_entry(row: Any) -> LogEntry:
+    return LogEntry(
+        row.seq,
+        row.at,
+        row.action,
+        row.kind,
+        row.id,
+        row.actor,
+        row.reason,
+        None if row.before is None else json.loads(row.before),
+        None if row.after is None else json.loads(row.after),
+        row.actor_kind,
     )
-    return [
-        LogEntry(
-            row.seq,
-            row.at,
-            row.action,
-            row.kind,
-            row.id,
-            row.actor,
-            row.reason,
-            None if row.before is None else json.loads(row.before),
-            None if row.after is None else json.loads(row.after),
-            row.actor_kind,
-        )
-        for row in rows
-    ]
+
+
+def verify_log(connection: Connection, scope: Scope, noted: str | None = None) -> LogCheck:
+    """Whether the scope's log is what was written, and still holds a head that was noted."""
+    row = connection.execute(
+        select(scope_row.c.seq, scope_row.c.head).where(mine(scope_row, scope))
+    ).first()
+    seq, head = (row.seq, row.head) if row else (0, None)
+    return chain.verify(_chained(connection, scope), head=head, seq=seq, noted=noted)
+
+
+def _chained(connection: Connection, scope: Scope) -> Iterator[chain.Entry]:
+    columns = [type_coerce(log.c.at, BigInteger) if n == "at" else log.c[n] for n in _CHAINED]
+    rows = connection.execute(select(*columns).where(mine(log, scope)).order_by(log.c.seq))
+    for row in rows.yield_per(_ROWS_AT_ONCE):
+        yield chain.Entry(*row)
 
 
 def stats(connection: Connection, scope: Scope | None) -> Stats:
@@ -407,4 +466,5 @@ def _to_source(row: Any) -> Source:
         extractor=row.extractor,
         grounded=row.grounded,
         quote=row.quote,
+        heard_at=said_at(row.recorded_us, 0),
     )

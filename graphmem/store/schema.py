@@ -27,7 +27,7 @@ from sqlalchemy import (
     Table,
     Text,
     and_,
-    or_,
+    literal_column,
 )
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
@@ -36,6 +36,7 @@ from graphmem.identity import clean_text
 from graphmem.types import Scope, VectorKind
 
 __all__ = [
+    "HAS_REASON",
     "HAS_WORDS",
     "KINDS",
     "NOWHERE",
@@ -195,11 +196,13 @@ message = _table(
     clustered=False,
 )
 
-# The known times of a message that was said more than once, one row for each.
+# The known times of a message that was said more than once, or had none at first, one row for each.
+# recorded_us is when the store learnt of it; NULL: with the message, or unknown.
 occurrence = _table(
     "occurrence",
     _key("message_id"),
     _key("said_us", BigInteger),
+    Column("recorded_us", BigInteger),
     _belongs("message_id", "message"),
 )
 
@@ -342,9 +345,9 @@ Index("pending_due", pending.c.work, pending.c.due_at)
 _partial(pending.c.owner.is_not(None), "pending_owner", pending.c.owner)
 _partial(pending.c.attempts > 0, "pending_failed", pending.c.user, pending.c.agent)
 
-# What changed, in order. before and after are JSON, or NULL once their words had to go. digest is
-# of what they were, with salt as long as they are there; link, on the last entry of each
-# transaction, chains its entries to those before them.
+# What changed, in order. An entry's words are its reason, and before and after (JSON); they are
+# erased when they have to go. digest is of what they were, with salt as long as they are there;
+# link, on the last entry of each transaction, chains its entries to those before them.
 log = _table(
     "log",
     _key("seq", BigInteger),
@@ -362,8 +365,11 @@ log = _table(
     Column("link", LargeBinary),
 )
 # Ids are hashes: an index of all entries would touch a page for each of them.
-HAS_WORDS = or_(log.c.before.is_not(None), log.c.after.is_not(None))
+HAS_WORDS = log.c.salt.is_not(None)
 _partial(HAS_WORDS, "log_words", log.c.user, log.c.agent, log.c.id)
+# A literal: a bound value would not find the index.
+HAS_REASON = log.c.reason > literal_column("''")
+_partial(HAS_REASON, "log_reason", log.c.user, log.c.agent)
 
 # How many rows of a table there are, and how many of them have one value in the first column of an
 # index, the first two, and so on: of a store with a hundred scopes of a thousand passages each. A
@@ -393,6 +399,7 @@ STATISTICS = {
     ("pending", "pending_failed"): "1000 500 500",
     ("log", "log"): "2000000 20000 20000 1",
     ("log", "log_words"): "800000 8000 8000 2",
+    ("log", "log_reason"): "1000 10 10",
 }
 
 # Those that hold a scope's rows, children before parents. Bans outlive what they ban.

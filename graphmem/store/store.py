@@ -23,6 +23,7 @@ from graphmem.store import (
     migrations,
     queue,
     reading,
+    renewal,
     vectors,
 )
 from graphmem.store.location import Location
@@ -44,6 +45,7 @@ from graphmem.types import (
     Entity,
     Extraction,
     Fact,
+    LogCheck,
     LogEntry,
     Message,
     Passage,
@@ -94,7 +96,13 @@ class Store:
             StoreVersion: it was written by a newer graphmem.
             StoreReadOnly: there is none, and none can be made there.
         """
-        return cls(Database.acquire(Location.of(uri)))
+        store = cls(Database.acquire(Location.of(uri)))
+        try:
+            renewal.renew(store._database)
+        except BaseException:
+            store.close()
+            raise
+        return store
 
     def close(self) -> None:
         """Let go of the store; closing twice does no harm."""
@@ -484,10 +492,34 @@ class Store:
         with self._reading() as connection:
             return reading.entities(connection, scope)
 
-    def log(self, scope: Scope, *, after: int = 0) -> list[LogEntry]:
-        """The scope's changes, oldest first."""
+    def log(
+        self,
+        scope: Scope,
+        *,
+        after: int = 0,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        kind: str | None = None,
+        id: str | None = None,
+        limit: int | None = None,
+    ) -> list[LogEntry]:
+        """The scope's changes, oldest first; of more than ``limit`` the newest."""
         with self._reading() as connection:
-            return reading.log_entries(connection, scope, after=after)
+            return reading.log_entries(
+                connection,
+                scope,
+                after=after,
+                since=since,
+                until=until,
+                kind=kind,
+                id_=id,
+                limit=limit,
+            )
+
+    def verify_log(self, scope: Scope, *, noted: str | None = None) -> LogCheck:
+        """Whether the scope's log is what was written, and still holds a head that was noted."""
+        with self._reading() as connection:
+            return reading.verify_log(connection, scope, noted)
 
     def stats(self, scope: Scope | None = None) -> Stats:
         """Counts of a scope, or of the whole store."""

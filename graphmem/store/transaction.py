@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,27 +12,36 @@ from typing import Any
 
 from sqlalchemy import Connection, Executable, Row, bindparam, select, update
 
+from graphmem.errors import InvalidInput
+from graphmem.identity import clean_text
+from graphmem.store import chain
 from graphmem.store.bulk import Bulk, among, given, ours, put_row
-from graphmem.store.schema import HAS_WORDS, log, microseconds, mine, scope_row
+from graphmem.store.schema import HAS_REASON, HAS_WORDS, log, microseconds, mine, scope_row
 from graphmem.store.sqlite import Database, insert_if_absent
 from graphmem.types import Actor, Scope
+from graphmem.words import STOP_WORDS, words
 
 __all__ = ["NOBODY", "Transaction", "transaction"]
 
 NOBODY = Actor(kind="system")
 """Who makes a change that nobody asked for."""
 
-_SEQ = select(scope_row.c.seq, scope_row.c.bans).where(ours(scope_row)).with_for_update()
-_COUNT = Bulk(update(scope_row).where(ours(scope_row)), ("seq",))
-_COUNT_FORGET = Bulk(update(scope_row).where(ours(scope_row)), ("forget_seq",))
-_LOG = put_row(log)
-# Only facts' entries have words in them.
-_LOGGED = select(log.c.seq).where(ours(log), among(log.c.id), HAS_WORDS)
-_BLANK = Bulk(
-    update(log).where(*(column == bindparam(column.name) for column in log.primary_key)),
-    ("before", "after"),
+_HEAD = (
+    select(scope_row.c.seq, scope_row.c.head, scope_row.c.bans)
+    .where(ours(scope_row))
+    .with_for_update()
 )
+_COUNT = Bulk(update(scope_row).where(ours(scope_row)), ("seq", "head"))
+_COUNT_VOID = Bulk(update(scope_row).where(ours(scope_row)), ("forget_seq",))
+_LOG = put_row(log)
+_SAID_OF = select(log.c.seq).where(ours(log), among(log.c.id), log.c.kind == "fact", HAS_WORDS)
+_REASONS = select(log.c.seq, log.c.reason).where(ours(log), HAS_REASON)
+# An entry without words that can be erased, and an entry that is stored with words in it.
 _NO_WORDS = {"before": None, "after": None}
+_ERASED = {"reason": "", **_NO_WORDS, "salt": None}
+_ERASE = Bulk(
+    update(log).where(*(column == bindparam(column.name) for column in log.primary_key)), _ERASED
+)
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -55,13 +65,33 @@ class Transaction:
     actor: Actor = NOBODY
     owner: dict[str, str] = field(init=False)
     at: int = field(init=False)
-    bans: int = 0
+    bans: int = field(init=False)
+    _seq: int = field(init=False)
+    _head: bytes | None = field(init=False)
+    _by: dict[str, Any] = field(init=False)
     _changes: list[dict[str, Any]] = field(default_factory=list)
-    _voids: bool = False
+    _erased: set[int] = field(default_factory=set)
+    _is_voiding: bool = False
 
     def __post_init__(self) -> None:
         self.owner = given(self.scope)
         self.at = microseconds(self.now)
+        self._seq, self._head, self.bans = self._lock()
+        self._by = {
+            **self.owner,
+            "at": self.at,
+            "actor": clean_text(self.actor.name),
+            "actor_kind": self.actor.kind,
+        }
+
+    def _lock(self) -> tuple[int, bytes | None, int]:
+        """Lock the scope's row, made at its first write; returns what is in it."""
+        row = self.connection.execute(_HEAD, self.owner).first()
+        if row is None:
+            new = insert_if_absent(scope_row).values(**self.owner, seq=0, forget_seq=0)
+            self.connection.execute(new)
+            row = self.connection.execute(_HEAD, self.owner).one()
+        return row.seq, row.head, row.bans
 
     def rows(
         self, statement: Executable, parameters: Mapping[str, Any] | None = None
@@ -77,6 +107,21 @@ class Transaction:
         """Execute for each row of the scope; no rows, no statement."""
         statement.run(self.connection, rows)
 
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Undo at its end whatever the block does: to see what it would do."""
+        noted, erased = len(self._changes), set(self._erased)
+        is_voiding, bans = self._is_voiding, self.bans
+        savepoint = self.connection.begin_nested()
+        try:
+            yield
+        finally:
+            savepoint.rollback()
+            del self._changes[noted:]
+            self._erased, self._is_voiding, self.bans = erased, is_voiding, bans
+
+    # -- the log ---------------------------------------------------------------------------------
+
     def record(
         self,
         action: str,
@@ -87,66 +132,110 @@ class Transaction:
         before: Mapping[str, Any] | None = None,
         after: Mapping[str, Any] | None = None,
     ) -> None:
-        """Note a change; it is logged when the transaction commits."""
+        """Note a change; it is logged when the transaction commits.
+
+        Raises:
+            InvalidInput: the reason is no text.
+        """
+        if not isinstance(reason, str):
+            raise InvalidInput(f"reason must be a string, not {type(reason).__name__}")
         self._changes.append(
             {
-                **self.owner,
-                "at": self.at,
+                **self._by,
                 "action": action,
                 "kind": kind,
-                "id": id_,
-                "actor": self.actor.name,
-                "reason": reason,
-                "before": None if before is None else _encode(before),
-                "after": None if after is None else _encode(after),
-                "actor_kind": self.actor.kind,
-                "salt": None,
-                "digest": None,
-                "link": None,
+                "id": clean_text(id_),
+                "reason": clean_text(reason),
+                "before": None if before is None else clean_text(_encode(before)),
+                "after": None if after is None else clean_text(_encode(after)),
             }
         )
 
-    def blank(self, facts: Iterable[str]) -> None:
-        """Erase what the log keeps of some facts' values, in this transaction and before it."""
-        erased = set(facts)
-        for change in self._changes:
-            if change["kind"] == "fact" and change["id"] in erased:
-                change.update(_NO_WORDS)
-        logged = self.rows(_LOGGED, given(self.scope, erased))
-        self.write(_BLANK, [{**self.owner, "seq": row.seq, **_NO_WORDS} for row in logged])
-
-    def blank_all(self) -> None:
-        """Erase what the log keeps of all that was ever said: its entries stay, without words."""
-        for change in self._changes:
-            change.update(_NO_WORDS)
-        self.run(update(log).where(mine(log, self.scope), HAS_WORDS).values(**_NO_WORDS))
+    @contextmanager
+    def summing_up(
+        self, action: str, kind: str, id_: str, *, after: Mapping[str, Any] | None = None
+    ) -> Iterator[None]:
+        """Log one entry for all that is noted in the block."""
+        start = len(self._changes)
+        yield
+        del self._changes[start:]
+        self.record(action, kind, id_, after=after)
 
     def voids(self) -> None:
         """Make what was derived from the scope so far stale: recalls that are kept, and indexes."""
-        self._voids = True
+        self._is_voiding = True
 
-    @contextmanager
-    def trial(self) -> Iterator[None]:
-        """Undo at its end whatever the block does: to see what it would do."""
-        noted, voids, bans = len(self._changes), self._voids, self.bans
-        savepoint = self.connection.begin_nested()
-        try:
-            yield
-        finally:
-            savepoint.rollback()
-            del self._changes[noted:]
-            self._voids, self.bans = voids, bans
+    def blank(self, facts: Iterable[str]) -> None:
+        """Erase what the log says of some facts' values, in this transaction and before it."""
+        gone = set(facts)
+        for change in self._changes:
+            if change["kind"] == "fact" and change["id"] in gone:
+                change.update(_NO_WORDS)
+        self._erase(row.seq for row in self.rows(_SAID_OF, given(self.scope, gone)))
 
-    def _write_log(self, seq: int) -> None:
+    def blank_all(self) -> None:
+        """Erase all words of the log, in this transaction and before it: its entries stay."""
+        for change in self._changes:
+            change.update(_NO_WORDS, reason="")
+        if not self._seq:
+            return
+        self.run(update(log).where(mine(log, self.scope), HAS_WORDS).values(_ERASED))
+        self._erased.update(range(1, self._seq + 1))
+
+    def hush(self, texts: Iterable[str]) -> None:
+        """Erase the reasons that share a word with what was lost, stop words aside.
+
+        Call it last: what is recorded later is not looked at.
+        """
+        given_now = [change for change in self._changes if change["reason"]]
+        given_before = self.rows(_REASONS, self.owner)
+        if not (given_now or given_before):
+            return
+        voice = set(words("\n".join(texts)))
+        for change in given_now:
+            if _shares_a_word(change["reason"], voice):
+                change["reason"] = ""
+        self._erase(row.seq for row in given_before if _shares_a_word(row.reason, voice))
+
+    def _erase(self, numbers: Iterable[int]) -> None:
+        gone = sorted(set(numbers))
+        self.write(_ERASE, [{**self.owner, "seq": seq, **_ERASED} for seq in gone])
+        self._erased.update(gone)
+
+    def _write_log(self) -> None:
+        if self._erased:
+            self.record("forget", "log", "", after=chain.erasure(chain.spans(self._erased)))
         if not self._changes:
             return
-        for number, change in enumerate(self._changes, seq + 1):
-            change["seq"] = number
-        last = seq + len(self._changes)
+        lines = self._seal()
+        last = self._seq + len(lines)
+        head = chain.link(self._head, lines)
+        self._changes[-1]["link"] = head
         self.write(_LOG, self._changes)
-        self.write(_COUNT, [{**self.owner, "seq": last}])
-        if self._voids:
-            self.write(_COUNT_FORGET, [{**self.owner, "forget_seq": last}])
+        self.write(_COUNT, [{**self.owner, "seq": last, "head": head}])
+        if self._is_voiding:
+            self.write(_COUNT_VOID, [{**self.owner, "forget_seq": last}])
+
+    def _seal(self) -> list[str]:
+        """Number the changes and put digests on their words; returns what a link covers of them."""
+        salts = os.urandom(chain.SALT_BYTES * len(self._changes))
+        actor, actor_kind = self._by["actor"], self._by["actor_kind"]
+        lines = []
+        for n, change in enumerate(self._changes):
+            reason, before, after = change["reason"], change["before"], change["after"]
+            salt = digest = None
+            if reason or before is not None or after is not None:
+                salt = salts[n * chain.SALT_BYTES : (n + 1) * chain.SALT_BYTES]
+                digest = chain.digest(salt, reason, before, after)
+            seq = self._seq + n + 1
+            change.update(seq=seq, salt=salt, digest=digest, link=None)
+            named = change["action"], change["kind"], change["id"]
+            lines.append(chain.line(seq, self.at, *named, actor, actor_kind, digest))
+        return lines
+
+
+def _shares_a_word(reason: str, voice: set[str]) -> bool:
+    return any(word in voice for word in words(reason) if word not in STOP_WORDS)
 
 
 @contextmanager
@@ -160,17 +249,5 @@ def transaction(
     """
     with database.writing() as connection:
         tx = Transaction(connection, scope, now, actor)
-        seq = _lock(tx)
         yield tx
-        tx._write_log(seq)
-
-
-def _lock(tx: Transaction) -> int:
-    """Lock the scope's row, made at its first write; returns its last log number."""
-    row = tx.connection.execute(_SEQ, tx.owner).first()
-    if row is None:
-        tx.run(insert_if_absent(scope_row).values(**tx.owner, seq=0, forget_seq=0))
-        row = tx.connection.execute(_SEQ, tx.owner).one()
-    tx.bans = row.bans
-    seq: int = row.seq
-    return seq
+        tx._write_log()

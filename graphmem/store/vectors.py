@@ -16,13 +16,16 @@ from graphmem.store.schema import meta, vector
 from graphmem.store.transaction import Transaction
 from graphmem.types import Scope, VectorKind, Vectors
 
-__all__ = ["check_model", "drop", "load", "put"]
+__all__ = ["check_model", "drop", "load", "outdate", "put"]
 
 _MODEL = "embedding_model"
 _DIMS = "embedding_dims"
 
 _PUT = put_row(vector, instead=("model", "dims", "data"))
 _DELETE = delete_row(vector)
+_EXISTING = select(vector.c.id).where(
+    ours(vector), vector.c.kind == bindparam("kind"), among(vector.c.id)
+)
 _SOME = select(vector.c.id, vector.c.data).where(
     ours(vector), vector.c.kind == bindparam("kind"), among(vector.c.id)
 )
@@ -94,6 +97,17 @@ def put(
 def drop(tx: Transaction, keys: Iterable[tuple[str, str]]) -> None:
     """Delete the vectors of (kind, id), where they exist."""
     tx.write(_DELETE, [{**tx.owner, "kind": kind, "id": id_} for kind, id_ in keys])
+
+
+def outdate(tx: Transaction, kind: VectorKind, ids: Sequence[str]) -> None:
+    """Delete the vectors of what has other words now, where they exist: it is embedded anew."""
+    if not ids:
+        return
+    of = {**given(tx.scope, ids), "kind": kind}
+    outdated = sorted(row.id for row in tx.rows(_EXISTING, of))
+    drop(tx, [(kind, id_) for id_ in outdated])
+    for id_ in outdated:
+        tx.record("re-embed", kind, id_)
 
 
 def load(

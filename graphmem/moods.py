@@ -1,0 +1,52 @@
+"""How a message was meant: in earnest, or as a joke that its speaker takes back.
+
+A closed list of English markers, and a cautious one: who laughs ("lol", "haha") may well state a
+fact. What is taken for a joke is not believed; it is stored, searched and recalled all the same.
+"""
+
+from __future__ import annotations
+
+import re
+
+from graphmem.identity import normal_form
+from graphmem.types import Passage
+
+__all__ = ["mood", "takes_back"]
+
+_MARKER = (
+    r"(?:(?:(?:i'?m|i am|i was|was) )?(?:just|only|totally) (?:kidding|joking|messing with you)"
+    r"|(?:i'?m|i am|i was) (?:kidding|joking|pulling your leg)"
+    r"|that was (?:just )?a joke|it was (?:just )?a joke|j/k|jk|not really,? (?:lol|haha+))\b"
+)
+# "I'm not just kidding" and "no, I'm kidding" differ by what stands right before.
+_WITHIN = re.compile(rf"(?<=.)(?<!not )(?<!never )(?<!isn't )\b{_MARKER}", re.DOTALL)
+_SIGN = re.compile(r"(?<=\S\s)/[sj]\W{0,9}\Z")
+_FILLER = r"(?:(?:lol|haha\w*|hehe\w*|no|nah|nope|ok|okay|sorry|well|oh|ha)\b[\s,.!:)]*)*"
+_FIRST = re.compile(rf"\A\W*{_FILLER}{_MARKER}")
+
+
+def mood(passage: Passage, following: Passage | None = None) -> str:
+    """``"joke"`` for what its speaker marks as a joke, ``""`` for what is meant in earnest.
+
+    Args:
+        passage: what was said. A marker in it ("just kidding", "/s" at its end) counts where words
+            stand before it: at the beginning it is about the message before.
+        following: the next message of the same speaker in the conversation, where there is one: a
+            marker at its beginning takes this one back.
+    """
+    text = _plain(passage.text)
+    # What stands at the beginning is about the message before.
+    start = first.end() if (first := _FIRST.match(text)) else 0
+    if _SIGN.search(text) or _WITHIN.search(text, start):
+        return "joke"
+    return "joke" if following is not None and takes_back(following) else ""
+
+
+def takes_back(passage: Passage) -> bool:
+    """Whether a message begins by saying that the speaker's last one was a joke."""
+    return passage.role == "user" and _FIRST.match(_plain(passage.text)) is not None
+
+
+def _plain(text: str) -> str:
+    """The text in normal form, with the marks at its end."""
+    return normal_form(f"{text} .").removesuffix(" .").strip()

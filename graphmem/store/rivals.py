@@ -1,0 +1,41 @@
+"""Rivals: the facts that a fact may contest with (see ``graphmem.facts.contests``), as rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, bindparam, func, select
+
+from graphmem import facts
+from graphmem.store.bulk import among, given, ours
+from graphmem.store.schema import fact
+from graphmem.types import Scope
+
+__all__ = ["rivals"]
+
+_IN_SLOTS = select(fact.c.id).where(ours(fact), among(fact.c.slot))
+_DENIALS = select(fact.c.id).where(ours(fact), among(fact.c.value))
+_OBJECTS = func.json_each(bindparam("objects")).table_valued("value")
+_BETWEEN = select(fact.c.id, fact.c.subject_id, fact.c.object_id).where(
+    ours(fact), among(fact.c.subject_id), fact.c.object_id.in_(select(_OBJECTS.c.value))
+)
+
+
+def rivals(connection: Connection, scope: Scope, said: Sequence[facts.Stated]) -> set[str]:
+    """Ids of the facts that any of these contests with: of their slots, or about their values."""
+    slots = {slot for one in said if (slot := facts.slot(one))}
+    slots.update(slot for one in said for slot in facts.denied_slots(one))
+    values = {value for one in said if (value := facts.value(one))}
+    found: set[str] = set()
+    for statement, keys in ((_IN_SLOTS, slots), (_DENIALS, values)):
+        if keys:
+            asked = given(scope, sorted(keys))
+            found.update(row.id for row in connection.execute(statement, asked).all())
+    ends = {pair for one in said for pair in facts.denied_ends(one)}
+    if ends:
+        subjects, objects = (sorted(side) for side in map(set, zip(*ends, strict=True)))
+        between = {**given(scope, subjects), "objects": json.dumps(objects)}
+        rows = connection.execute(_BETWEEN, between).all()
+        found.update(row.id for row in rows if (row.subject_id, row.object_id) in ends)
+    return found

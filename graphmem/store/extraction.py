@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import SimpleNamespace
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam
 
 from graphmem import facts
 from graphmem.courtesy import give_way
@@ -15,28 +14,21 @@ from graphmem.dating import dated
 from graphmem.moods import mood
 from graphmem.predicates import affirmed
 from graphmem.store import order, queue
-from graphmem.store.bans import Bans, Digest, add
 from graphmem.store.belief import (
     believe,
     drop_evidence,
     evidence_of,
 )
-from graphmem.store.bulk import Bulk, among, given, ours, put_row
-from graphmem.store.erasing import Erasure, erase, state_no_more
+from graphmem.store.bulk import Bulk, ours, put_row
 from graphmem.store.naming import name_entities
-from graphmem.store.records import OF_MESSAGE, passages_by_id
-from graphmem.store.schema import evidence, message, microseconds, passage
+from graphmem.store.refusing import Refused
+from graphmem.store.schema import evidence, microseconds
 from graphmem.store.transaction import Transaction
 from graphmem.types import Extraction, Passage
 
 __all__ = ["finish_extraction", "judge"]
 
 _PUT = put_row(evidence)
-_CAME = (
-    select(passage.c.id, message.c.recorded_us)
-    .select_from(passage.join(message, OF_MESSAGE))
-    .where(ours(passage), among(passage.c.id))
-)
 _MEAN = Bulk(
     evidence.update()
     .where(ours(evidence), evidence.c.passage_id == bindparam("id"))
@@ -95,7 +87,7 @@ def finish_extraction(tx: Transaction, claim: queue.Claim, readings: Sequence[Re
     old = evidence_of(tx, ids)
     uses = drop_evidence(tx, old)
     since = {(row.passage_id, row.fact_id): microseconds(row.recorded_at) for row in reversed(old)}
-    refused = _Refused.of(tx, read)
+    refused = Refused.of(tx, [(one.passage.id, one.rows) for one in read])
     new: list[dict[str, Any]] = []
     following = _following(tx, read)
     for one in read:
@@ -114,71 +106,6 @@ def finish_extraction(tx: Transaction, claim: queue.Claim, readings: Sequence[Re
     queue.finish(tx, claim, [("passage", id_) for id_ in ids])
     queue.fail(tx, claim, failed)
     refused.take_back(tx)
-
-
-@dataclass(slots=True)
-class _Refused:
-    """Triples of some readings that are banned.
-
-    Attributes:
-        by_key: the ban that keeps a triple out, by passage and number.
-        readings: the readings with such triples.
-    """
-
-    by_key: dict[tuple[str, int], Any] = field(default_factory=dict)
-    readings: list[Reading] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, tx: Transaction, readings: Sequence[Reading]) -> _Refused:
-        """Look them up, where the scope has bans at all."""
-        bans = Bans.of(tx)
-        refused = cls()
-        if bans is None:
-            return refused
-        bans.learn_facts(row for one in readings for row in one.rows)
-        came = _came(tx, [one.passage.id for one in readings])
-        for one in readings:
-            for row in one.rows:
-                held = bans.refusal(row, came.get(one.passage.id))
-                if held is not None:
-                    refused.by_key[row["passage_id"], row["n"]] = held
-                    refused.readings.append(one)
-        bans.log("extract")
-        return refused
-
-    def others(self, rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-        """Those of the rows that are stored."""
-        if not self.by_key:
-            return rows
-        return [row for row in rows if (row["passage_id"], row["n"]) not in self.by_key]
-
-    def take_back(self, tx: Transaction) -> None:
-        """Erase the sentences that state what was forgotten; they are banned with it."""
-        plan = Erasure()
-        said: dict[str, list[str]] = {}
-        now = passages_by_id(tx.connection, tx.scope, [one.passage.id for one in self.readings])
-        for one in {one.passage.id: one for one in self.readings}.values():
-            rows = [SimpleNamespace(**row) for row in one.rows]
-            own = [row for row in rows if self._is_forgotten(row)]
-            others = [row for row in rows if (row.passage_id, row.n) not in self.by_key]
-            gone = state_no_more(plan, now[one.passage.id], own, others, goes_whole=False)
-            for row in own:
-                id_ = self.by_key[row.passage_id, row.n].id
-                said.setdefault(id_, []).extend(gone[row.fact_id])
-        if plan.was:
-            digest = Digest(tx.connection)
-            erase(tx, plan, action="forget")
-            for id_, texts in said.items():
-                add(tx, id_, [key for text in texts for key in digest.of_text(text)])
-
-    def _is_forgotten(self, row: Any) -> bool:
-        held = self.by_key.get((row.passage_id, row.n))
-        return held is not None and held.kind == "fact" and held.cause == "forget"
-
-
-def _came(tx: Transaction, passage_ids: Sequence[str]) -> dict[str, int]:
-    """When the store got the messages of passages, where that is known."""
-    return {row.id: row.recorded_us for row in tx.rows(_CAME, given(tx.scope, passage_ids))}
 
 
 def _following(tx: Transaction, readings: Sequence[Reading]) -> dict[str, Passage]:

@@ -84,7 +84,7 @@ def wanted(
         meant = [
             Candidate("passage", one.id, one.text, "it holds all of the words", 1.0)
             for one in passages
-            if _holds(asked, one.full_text)
+            if _holds(asked, f"{one.speaker}\n{one.full_text}")
         ]
     return [*meant, *([] if meant else _near(asked, passages))]
 

@@ -31,6 +31,7 @@ PASSAGES = [
     Passage("p2", "m2", "I live in Oslo."),
     Passage("p3", "m3", "The boat to Bergen sank in May."),
     Passage("p4", "m4", "The boat to Stavanger was late."),
+    Passage("p5", "m5", "I cannot stand walnuts.", speaker="Karl"),
 ]
 
 
@@ -57,6 +58,7 @@ def chosen(query: str) -> list[str]:
         ("remove all about C++", ["C++"]),
         ("oslo", ["Oslo"]),
         ("forget my PIN", ["My PIN is 4711."]),
+        ("delete that Karl cannot stand walnuts", ["I cannot stand walnuts."]),
         ("erase the boat to Bergen", ["The boat to Bergen sank in May."]),
     ],
 )

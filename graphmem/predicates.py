@@ -82,7 +82,8 @@ def _attribute(name: str, *more: str, enders: tuple[str, ...] = ()) -> Family:
     # One word alone may be a verb: "rents".
     bare = (name,) if " " in name else ()
     # A name of its own: a relation may be called as the noun is.
-    return Family(f"{name} of one", (*bare, *spellings, *more), enders=enders)
+    inverse = tuple(f"is {which}{name} of" for which in ("", "the ", "new ", "the new ", "now "))
+    return Family(f"{name} of one", (*bare, *spellings, *more), inverse, enders)
 
 
 def _office(name: str, *more: str) -> Family:
@@ -121,6 +122,8 @@ FAMILIES: tuple[Family, ...] = (
          "has relocated to (place)", "settled in",
          "home is", "home is in", "new home is", "new home is in", "home address is", "address is",
          "new address is", "has address", "has new address", "lives again in", "lives back in"),
+        inverse=("is address of", "is the address of", "is new address of", "is home address of",
+                 "is home of", "is new home of"),
         enders=("moved from", "has moved from", "moved away from", "has moved away from",
                 "moved out of", "has moved out of", "moved out from", "left", "has left",
                 "relocated from"),
@@ -248,7 +251,9 @@ FAMILIES: tuple[Family, ...] = (
     _attribute("price", "costs (amount)", "is priced at", "now costs (amount)"),
     Family("favorite", ("favourite is", "favourite *", "favourite * is", "favourite * * is",
                         "has favourite *", "has favourite * *", "new favourite * is",
-                        "new favourite * * is", "has new favourite *", "has new favourite * *")),
+                        "new favourite * * is", "has new favourite *", "has new favourite * *"),
+           inverse=("is favourite * of", "is the favourite * of", "is new favourite * of",
+                    "is favourite * * of", "is the favourite * * of")),
     Family("preferred", ("preferred *", "preferred * is", "has preferred *")),
     Family("colour", ("colour is", "color is", "is painted", "will be painted", "was painted",
                       "has been painted", "is going to be painted", "is painted in")),

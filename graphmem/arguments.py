@@ -57,15 +57,12 @@ def now() -> datetime:
     return datetime.now(timezone.utc)
 
 
-def check_target(
-    passage: str | None, message: str | None, session: str | None, *, everything: bool
-) -> None:
-    """Check what a forget names.
+def check_target(**named: object) -> None:
+    """Check that exactly one of several things is named.
 
     Raises:
-        InvalidInput: not exactly one thing, or a wrong type.
+        InvalidInput: none, or more than one.
     """
-    named = {"passage": passage, "message": message, "session": session}
-    given = [text(name, value) for name, value in named.items()]
-    if sum(value is not None for value in given) + bool(everything) != 1:
-        raise InvalidInput("name exactly one of passage=, message=, session=, everything=True")
+    if sum(value is not None and value is not False for value in named.values()) != 1:
+        options = (f"{name}=True" if name == "everything" else f"{name}=" for name in named)
+        raise InvalidInput(f"name exactly one of {', '.join(options)}")

@@ -4,6 +4,9 @@ Two spellings are the same name when their normal forms are equal. The normal fo
 reader would not notice (case, width, invisible characters, spacing, the quotes around a name) and
 keeps what carries meaning: accents, signs, decimals, every script. ``3.10`` and ``3.1`` stay apart,
 so do ``Anna`` and ``Hanna``, ``-5`` and ``5``, ``C`` and ``C++``, ``A*`` and ``A``.
+
+What must not come back is compared by its ``skeleton``, which also sees through letters of another
+alphabet that look alike.
 """
 
 from __future__ import annotations
@@ -13,7 +16,16 @@ import re
 import unicodedata
 from functools import lru_cache
 
-__all__ = ["INVISIBLE", "clean_text", "content_id", "key64", "key64_bytes", "normal_form"]
+__all__ = [
+    "INVISIBLE",
+    "clean_text",
+    "content_id",
+    "key64",
+    "key64_bytes",
+    "keyed",
+    "normal_form",
+    "skeleton",
+]
 
 # What no reader sees: format characters (zero-width space, joiners, direction marks, BOM, soft
 # hyphen), blank fillers, variation selectors, tags. The joiners carry meaning in some
@@ -42,6 +54,21 @@ _CLOSING = ")]}>\u00bb\u300d\u300f\u300b"
 _PARTNER = dict(zip(_OPENING + _CLOSING, _CLOSING + _OPENING, strict=True))
 _SIGNS = "<>"  # no brackets without their partner: <3
 _BRACKET = re.compile(f"[{re.escape(_OPENING + _CLOSING)}]")
+
+# Letters of other alphabets that cannot be told from Latin ones, each by its own case: a capital nu
+# is an N, a small one a v. No digit is among them.
+# fmt: off
+_TWINS = str.maketrans(
+    dict(zip("АВЕЗКМНОРСТУХЅІЈӀԌԚԜԀҮҺѴЀЁЇ", "ABE\u0417KMHOPCTYXSIJLGQWDYHV\u0415\u00cb\u00cf",
+             strict=True))
+    | dict(zip("авекмнорстухѕіјӏԍԛԝԁүһѵёї", "abekmhopctyxsijlgqwdyhv\u00eb\u00ef", strict=True))
+    | dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϳ", "ABEZHIKMNOPTYXCj", strict=True))
+    | dict(zip("αβεικνορτυχγηωϲ", "abeikvoptuxynwc", strict=True))
+    | dict(zip("օսհոզցյ", "ouhnqgj", strict=True))
+    | dict(zip("ɑɡɩ", "agi", strict=True))
+)
+# fmt: on
+_LETTERS = re.compile(r"(?:[^\W\d_][\u0300-\u036f]*)+")
 
 
 def clean_text(text: str) -> str:
@@ -118,6 +145,57 @@ def _encloses(text: str, first: str, last: str) -> bool:
     return (
         first in _OPENING and _PARTNER[first] == last and text.count(first) == text.count(last) == 1
     )
+
+
+def skeleton(text: str) -> str:
+    """The form in which what must not come back is compared: the normal form, look-alikes undone.
+
+    Cyrillic, Greek and Armenian letters that look like Latin ones count as those where a word mixes
+    alphabets, or consists of such letters only. All other words of those alphabets stay what they
+    are, and so does a single Greek letter, which is a symbol. Idempotent.
+    """
+    if text.isascii():
+        return normal_form(text)
+    while True:
+        # By the case in which it was written, as long as it is.
+        seen = unicodedata.normalize("NFKC", _INVISIBLE.sub("", clean_text(text)))
+        form = normal_form(_LETTERS.sub(_as_latin, seen))
+        if form == text or form.isascii():
+            return form
+        text = form
+
+
+def _as_latin(letters: re.Match[str]) -> str:
+    word = letters[0]
+    if word.isascii():
+        return word
+    twin = word.translate(_TWINS)
+    if twin == word:
+        return word
+    scripts = {_script(char) for char in word} - {""}
+    if len(scripts) > 1:
+        return twin
+    is_whole = all(ord(char) in _TWINS or not _script(char) for char in word)
+    return twin if is_whole and (len(word) > 1 or scripts == {"CYRILLIC"}) else word
+
+
+def _script(char: str) -> str:
+    """The alphabet of a letter; ``""`` for a mark. Letters made for phonetics are none of Latin."""
+    if char.isascii():
+        return "LATIN"
+    if unicodedata.combining(char):
+        return ""
+    return "PHONETIC" if "\u0250" <= char <= "\u02af" else unicodedata.name(char, "?").split()[0]
+
+
+def keyed(secret: bytes, kind: str, *parts: str) -> bytes:
+    """A digest of 16 bytes that tells nothing to who does not have the secret (up to 64 bytes).
+
+    Parts are length-prefixed, as in ``content_id``; a kind has at most 16 ASCII letters.
+    """
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    data = b"".join([len(one).to_bytes(8, "big") + one for one in encoded])
+    return hashlib.blake2b(data, digest_size=16, key=secret, person=kind.encode()).digest()
 
 
 def content_id(kind: str, *parts: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-__all__ = ["Memo"]
+__all__ = ["Memo", "let_go"]
 
 Answer = TypeVar("Answer")
 
@@ -32,3 +33,18 @@ class Memo(dict[str, Answer], Generic[Answer]):
             self.clear()
         self[text] = answer
         return answer
+
+
+def let_go() -> None:
+    """Let go of every answer that this package remembers: their questions are words of somebody's.
+
+    What is remembered is found where it is kept, in the modules: nobody has to announce it.
+    """
+    package = __name__.partition(".")[0]
+    for name, module in list(sys.modules.items()):
+        if name == package or name.startswith(f"{package}."):
+            for value in list(vars(module).values()):
+                if isinstance(value, Memo):
+                    value.clear()
+                elif callable(clear := getattr(value, "cache_clear", None)):
+                    clear()

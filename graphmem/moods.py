@@ -22,6 +22,10 @@ _MARKER = (
 _WITHIN = re.compile(rf"(?<=.)(?<!not )(?<!never )(?<!isn't )\b{_MARKER}", re.DOTALL)
 _SIGN = re.compile(r"(?<=\S\s)/[sj]\W{0,9}\Z")
 _FILLER = r"(?:(?:lol|haha\w*|hehe\w*|no|nah|nope|ok|okay|sorry|well|oh|ha)\b[\s,.!:)]*)*"
+# Nearly every text has none of these, and need not be looked at closer.
+_HINT = re.compile(
+    r"kidding|joking|messing|pulling|a joke|j/?k\b|not really|/[sj]\b", re.IGNORECASE
+)
 _FIRST = re.compile(rf"\A\W*{_FILLER}{_MARKER}")
 
 
@@ -34,17 +38,24 @@ def mood(passage: Passage, following: Passage | None = None) -> str:
         following: the next message of the same speaker in the conversation, where there is one: a
             marker at its beginning takes this one back.
     """
-    text = _plain(passage.text)
+    is_taken_back = following is not None and takes_back(following)
+    return "joke" if is_taken_back or _is_marked(passage.text) else ""
+
+
+def _is_marked(text: str) -> bool:
+    if not _HINT.search(text):
+        return False
+    text = _plain(text)
     # What stands at the beginning is about the message before.
     start = first.end() if (first := _FIRST.match(text)) else 0
-    if _SIGN.search(text) or _WITHIN.search(text, start):
-        return "joke"
-    return "joke" if following is not None and takes_back(following) else ""
+    return bool(_SIGN.search(text) or _WITHIN.search(text, start))
 
 
 def takes_back(passage: Passage) -> bool:
     """Whether a message begins by saying that the speaker's last one was a joke."""
-    return passage.role == "user" and _FIRST.match(_plain(passage.text)) is not None
+    if passage.role != "user" or not _HINT.search(passage.text):
+        return False
+    return _FIRST.match(_plain(passage.text)) is not None
 
 
 def _plain(text: str) -> str:

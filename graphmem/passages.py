@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, get_args
@@ -19,7 +19,16 @@ from graphmem.identity import clean_text, content_id
 from graphmem.tags import enclosed, is_opening, without
 from graphmem.types import Message, Passage, Role
 
-__all__ = ["MAX_DOCUMENT_CHARS", "MAX_PASSAGE_CHARS", "admit", "build", "message_spans", "spans"]
+__all__ = [
+    "MAX_DOCUMENT_CHARS",
+    "MAX_PASSAGE_CHARS",
+    "admit",
+    "build",
+    "message_spans",
+    "sentences",
+    "spans",
+    "without_sentences",
+]
 
 # A message up to this long is one passage. About 450 tokens: it still fits a context of 550 whole.
 MAX_PASSAGE_CHARS = 2_000
@@ -45,6 +54,10 @@ _SENTENCE_END = re.compile(
     r"|\n\s*"
 )
 _WHITE_SPACE = re.compile(r"\s+")
+# No sentence ends behind an initial or one of these, whatever stop they have.
+_ABBREVIATED = re.compile(
+    r"(?<![^\s(\"'])(?:[A-Z]|(?i:dr|mr|mrs|ms|prof|st|jr|sr|vs|approx|nr|tel|e\.g|i\.e))\.\s+\Z"
+)
 
 # Quoted in backticks it is talk about the tag.
 _THINKING_TAG = re.compile(r"(?<!`)<(/?)think(?:ing)?>", re.IGNORECASE)
@@ -143,6 +156,53 @@ def spans(text: str, limit: int = MAX_PASSAGE_CHARS) -> list[tuple[int, int]]:
     if start < len(text):
         found.append((start, len(text)))
     return found
+
+
+def sentences(text: str, *, by_line: bool = True) -> list[tuple[int, int]]:
+    """The spans of a text's sentences, in order and without gaps, with the white space behind them.
+
+    Args:
+        text: of any script.
+        by_line: whether a sentence ends with its line, as in a list, or goes on, as where lines
+            were broken to fit a width; an empty line ends one in any case.
+    """
+    found: list[tuple[int, int]] = []
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        end = match.end()
+        if match[0][0] == "\n" and not by_line and match[0].count("\n") < 2:
+            continue
+        if end == len(text) or (match[0][0] == "." and _ABBREVIATED.search(text, start, end)):
+            continue
+        found.append((start, end))
+        start = end
+    return [*found, (start, len(text))] if start < len(text) else found
+
+
+def without_sentences(text: str, gone: Callable[[str], bool]) -> str:
+    """The text without those of its sentences of which ``gone`` says so.
+
+    They are asked as lines break and, where that makes other sentences, as if lines were broken to
+    fit a width. What is left of a text without a word in it is ``""``.
+    """
+    cuts = [span for span in sentences(text) if gone(text[slice(*span)])]
+    if "\n" in text:
+        cuts += [span for span in sentences(text, by_line=False) if gone(text[slice(*span)])]
+    if not cuts:
+        return text
+    left = without(text, _united(cuts)).strip()
+    return left if any(map(str.isalnum, left)) else ""
+
+
+def _united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same places, as spans that are in order and do not overlap."""
+    united: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if united and start < united[-1][1]:
+            united[-1] = united[-1][0], max(end, united[-1][1])
+        else:
+            united.append((start, end))
+    return united
 
 
 def _cut(text: str, start: int, limit: int) -> int:

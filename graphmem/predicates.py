@@ -394,6 +394,8 @@ Declared, never guessed: whatever is not here replaces nothing. Spelled as in ``
 one family competes with each other. ``SINGLE_VALUED | {"drives"}`` declares more.
 """
 
+# Who cannot do that dislikes.
+_ENDURED = frozenset({"can stand", "can bear"})
 _IDLE = frozenset({"now", "currently", "presently"})
 _KIND = re.compile(r"(.*) \((\w+)\)")
 _SINCE = re.compile(r"(?:has|have) been (.+) since")
@@ -587,6 +589,8 @@ def read(
         single_valued: spellings that have one value at a time; see ``SINGLE_VALUED``.
     """
     plan = _plan(predicate, single_valued)
+    if not polarity and plan.name in _ENDURED:
+        return read(subject, f"can not {plan.name[4:]}", object_, True, single_valued)
     subject, value = normal_form(subject), plan.value or normal_form(object_)
     if plan.left:
         value = f"{plan.left} to {value}"

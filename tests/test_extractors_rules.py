@@ -11,9 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from graphmem import predicates
 from graphmem.errors import MissingDependency
 from graphmem.extractors.rules import RulesExtractor, dates, pipeline, spelling
 from graphmem.extractors.rules.words import LONGEST_SENTENCE
+from graphmem.predicates import Reading
 from graphmem.types import Extractor, Passage, Triple, Usage
 
 # A Wednesday.
@@ -527,3 +529,34 @@ def test_spacy_is_loaded_by_the_first_extraction_only() -> None:
 def test_reading_does_not_import_the_model_package() -> None:
     assert read(chat("Ana: I live in Lyon.")[0])
     assert pipeline.MIRROR not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("state", "end"),
+    [
+        ("I eat meat.", "I don't eat meat any more."),
+        ("I'm vegan.", "I'm not vegan anymore."),
+        ("I drink coffee.", "I stopped drinking coffee."),
+        ("I live in Lyon.", "I used to live in Lyon."),
+        ("I live in Lyon.", "I no longer live in Lyon."),
+        ("I live in Oslo.", "I don't live in Oslo any longer."),
+        ("I work at Acme.", "I quit Acme."),
+        ("I work for Acme.", "I left Acme in March."),
+        ("I drink coffee.", "I gave up coffee."),
+        ("I live in Lyon.", "I've moved from Lyon to Paris."),
+        ("I love olives.", "I hate olives now."),
+        ("I love olives.", "I can't stand olives."),
+    ],
+)
+def test_what_is_no_more_ends_what_was(state, end):
+    (was,) = (stated(one) for one in read(*chat(f"Ana: {state}")))
+    ends = [stated(one) for one in read(*chat(f"Ana: {end}"))]
+    assert any(
+        set(one.denies) & set(was.names) and (one.subject, one.denied) == (was.subject, was.object)
+        for one in ends
+    )
+    assert not was.denies or was.names == ("likes",)
+
+
+def stated(triple: Triple) -> Reading:
+    return predicates.read(triple.subject, triple.predicate, triple.object, triple.polarity)

@@ -341,7 +341,7 @@ def test_a_store_without_vectors_takes_any_embedder(tmp_path: Path) -> None:
         memory.drain(10)
         memory.forget(everything=True)
     with open_memory(tmp_path / "m.db", embed_model=HashEmbedder(32, "other")) as memory:
-        memory.remember("Maja moved to Oslo")
+        memory.remember("Tomo moved to Oslo")
         assert memory.drain(10) == 0
         assert memory.recall("Oslo").passages
     with pytest.raises(EmbedderMismatch, match="other"):

@@ -196,6 +196,12 @@ def test_what_it_leaves_alone(ender, kept):
     assert state.names
 
 
+def test_who_cannot_stand_it_dislikes_it():
+    assert read("Ana", "can stand", "jam", False).names == ("dislikes",)
+    assert read("Ana", "can stand", "jam", False) == read("Ana", "can't stand", "jam")
+    assert read("Ana", "can stand", "jam", True).names != ("dislikes",)
+
+
 def test_a_move_tells_both_homes():
     said = read("Ana", "moved from", "Oslo to Rome")
     assert (said.names, said.object, said.denied) == (("residence",), "rome", "oslo")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from graphmem.recall.sight import look
 from graphmem.settings import RecallSettings
 from graphmem.testing import HashEmbedder
 from graphmem.types import Changes
-from worlds import OWNER, Said, World, ask, ids
+from worlds import OWNER, Said, World, ask, facts_of, ids
 from worlds import Memory as Index
 
 # Two hops: the film's director, then where she grew up. The second passage shares no word with the
@@ -334,3 +335,80 @@ def test_any_question_is_answered(query, top_k):
 
 def test_an_index_without_anything_answers():
     assert ask(Index(), QUESTION).route == "empty"
+
+
+class Back(SimpleNamespace):
+    """Another time: what held and what was known, by id."""
+
+    def facts(self, ids):
+        return {id_: self.held[id_] for id_ in ids if id_ in self.held}
+
+    def passages(self, ids):
+        return set(ids) - self.unknown
+
+
+MOVES = [
+    Said(
+        f"in {place}",
+        f"Maja lives in {place} since {NOON + timedelta(days=day):%B}",
+        [("Maja", "lives in", place)],
+        speaker="Maja",
+        session=f"s{day}",
+        said_at=NOON + timedelta(days=day),
+    )
+    for day, place in ((0, "Oslo"), (40, "Ghent"), (80, "Brno"))
+]
+
+
+def of_then(said, *, held, as_of=None, unknown=(), **options):
+    """A recall of another time of a memory in which the last place replaced the others."""
+    index = World(said).index()
+    facts = {fact.object: fact for fact in facts_of(said)}
+    now = facts["Brno"].id
+    retired = {
+        place: replace(one, retired_at=NOON, replaced_by=now)
+        for place, one in facts.items()
+        if place != "Brno"
+    }
+    index.update(Changes(2, facts=tuple(retired.values())))
+    then = {one.id: one for place, one in (facts | retired).items() if place in held}
+    past = Back(as_of=as_of, held=then, unknown=set(unknown))
+    return ask(index, "Where does Maja live?", past=past, **options)
+
+
+def test_of_another_time_what_held_then_seeds_and_is_shown():
+    found = of_then(MOVES, held={"Ghent"}, as_of=NOON + timedelta(days=50))
+    assert [hit.fact.object for hit in found.facts] == ["Ghent"]
+    assert ids(found)[0] == "in Ghent"
+    assert "in Brno" not in ids(found)
+    assert {one.passage.id: [f.object for f in one.outdated] for one in found} == {
+        "in Ghent": [],
+        "in Oslo": ["Oslo"],
+    }
+    now = ask(World(MOVES).index(), "Where does Maja live?")
+    assert "in Brno" in ids(now), "the control"
+
+
+def test_what_is_told_later_of_that_time_belongs_to_it():
+    told = replace(MOVES[2], text="Maja lived in Ghent then", triples=MOVES[1].triples)
+    brno = replace(MOVES[2], id="brno", session="x")
+    found = of_then([MOVES[0], told, brno], held={"Ghent"}, as_of=NOON + timedelta(days=50))
+    assert "in Brno" in ids(found), "where the place is Ghent"
+    assert "brno" not in ids(found)
+
+
+def test_what_was_not_known_then_is_not_shown():
+    found = of_then(MOVES, held={"Ghent"}, unknown={"in Brno"})
+    assert sorted(ids(found)) == ["in Ghent", "in Oslo"]
+    assert "in Brno" in ids(of_then(MOVES, held={"Ghent"})), "the control"
+    nothing = of_then(MOVES, held={}, unknown={one.id for one in MOVES})
+    assert (nothing.route, ids(nothing)) == ("empty", [])
+    assert "of that time" in nothing.reason
+
+
+def test_all_of_a_large_memory_is_looked_at_where_its_best_are_of_another_time():
+    many = [replace(MOVES[2], id=f"b{number}", session=f"b{number}") for number in range(60)]
+    few = RecallSettings(look_all=10, look_k=5)
+    new = {one.id for one in many}
+    found = of_then([*MOVES, *many], held={"Oslo"}, unknown=new, settings=few)
+    assert "in Oslo" in ids(found)

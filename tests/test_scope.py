@@ -24,7 +24,7 @@ from graphmem.index.snapshot import fold
 from graphmem.store import Store
 from graphmem.store.schema import metadata
 from graphmem.testing import HashEmbedder, ScriptedExtractor
-from graphmem.types import Recall, Usage
+from graphmem.types import Actor, Recall, Usage
 from store_parts import EMBEDDER, at, claim, drain, rows
 
 ANA, BEN = Scope("ana"), Scope("ben")
@@ -560,6 +560,9 @@ def test_work_on_a_text_goes_on_where_its_twin_is_forgotten(tmp_path):
         assert len(store.facts(ANA)) == 2
         assert (store.facts(BEN), store.entities(BEN), store.passages(BEN)) == ([], [], [])
         store.put(BEN, [said], session="s", now=at(3))
+        assert store.passages(BEN) == []
+        store.unforget(BEN, text=said.text, actor=Actor(), now=at(4))
+        store.put(BEN, [said], session="s", now=at(5))
         assert len(store.passages(BEN)) == 1
         assert store.facts(BEN) == []
 

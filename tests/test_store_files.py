@@ -413,7 +413,7 @@ MODULES = (
     vectors,
 )
 # These load a scope, or a part of it that has no ids.
-WHOLE = {"_PASSAGES", "_IN_THREAD"}
+WHOLE = {"_PASSAGES", "_IN_THREAD", "_ALL_ENTITIES", "_ALL_OF_OBJECT"}
 
 
 def made_once() -> dict[str, str]:

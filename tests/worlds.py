@@ -10,6 +10,7 @@ from datetime import datetime
 from graphmem.identity import content_id, normal_form
 from graphmem.index import Index
 from graphmem.recall import Rows, question_text, recall
+from graphmem.recall.past import Past
 from graphmem.settings import RecallSettings
 from graphmem.testing import HashEmbedder
 from graphmem.types import (
@@ -159,6 +160,7 @@ def ask(
     top_k: int = 5,
     settings: RecallSettings = RecallSettings(),  # noqa: B008 - frozen
     session: str | None = None,
+    past: Past | None = None,
 ) -> Recall:
     vector = None if embedder is None else embedder.embed_query(question_text(index, query))
     return recall(
@@ -170,6 +172,7 @@ def ask(
         top_k=top_k,
         settings=settings,
         session=session,
+        past=past,
     )
 
 

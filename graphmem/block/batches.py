@@ -91,4 +91,5 @@ def together(scope: Scope, receipts: Sequence[Receipt]) -> Receipt:
         merged=tuple(one for receipt in receipts for one in receipt.merged),
         dropped=tuple(one for receipt in receipts for one in receipt.dropped),
         deferred=tuple(one for receipt in receipts for one in receipt.deferred),
+        refused=tuple(one for receipt in receipts for one in receipt.refused),
     )

@@ -35,7 +35,19 @@ from graphmem.errors import InvalidInput, NotFound
 from graphmem.faults import FaultKind, Faults
 from graphmem.memory import DEFAULT_SCOPE, MAX_TOP_K, GraphMemory
 from graphmem.settings import RecallSettings
-from graphmem.types import Embedder, Extractor, Recall, Receipt, Role, Scope, Stats
+from graphmem.types import (
+    Actor,
+    Ban,
+    Embedder,
+    Entity,
+    Extractor,
+    Fact,
+    Recall,
+    Receipt,
+    Role,
+    Scope,
+    Stats,
+)
 
 __all__ = ["GraphMemoryBlock"]
 
@@ -332,60 +344,136 @@ class GraphMemoryBlock(BaseMemoryBlock[str]):
     async def aforget(
         self,
         *,
+        fact: str | Fact | None = None,
         passage: str | None = None,
         message: str | None = None,
+        entity: str | Entity | None = None,
         session: str | None = None,
         everything: bool = False,
+        query: str | None = None,
+        preview: bool | None = None,
+        most: int = 10,
+        actor: str | Actor = "",
         reason: str = "",
     ) -> Receipt:
         """As ``forget``, without blocking the event loop."""
-        call = functools.partial(
+        forget = functools.partial(
             self.forget,
+            fact=fact,
             passage=passage,
             message=message,
+            entity=entity,
             session=session,
             everything=everything,
+            query=query,
+            preview=preview,
+            most=most,
+            actor=actor,
             reason=reason,
         )
-        return await wait(start("write", call))
+        return await wait(start("write", forget))
 
     def forget(
         self,
         *,
+        fact: str | Fact | None = None,
         passage: str | None = None,
         message: str | None = None,
+        entity: str | Entity | None = None,
         session: str | None = None,
         everything: bool = False,
+        query: str | None = None,
+        preview: bool | None = None,
+        most: int = 10,
+        actor: str | Actor = "",
         reason: str = "",
     ) -> Receipt:
-        """Erase a passage, a message, a session, or everything in this block's scope.
+        """Erase what one of the arguments names, and keep it from coming back.
 
-        The host's own chat database is not touched: ``memory.reset()`` clears that.
+        As ``GraphMemory.forget``, in this block's scope. The host's own chat database is not
+        touched: ``memory.reset()`` clears that; what it hands over again is refused here.
 
         Raises:
-            InvalidInput: not exactly one of the four was named.
-            NotFound: there is no such passage, message or session.
+            InvalidInput: not exactly one thing was named.
+            NotFound: there is no such thing.
+            Ambiguous: a ``query`` means several things, nothing, or more than ``most`` passages.
         """
-        check_target(passage, message, session, everything=everything)
+        check_target(
+            fact=fact,
+            passage=passage,
+            message=message,
+            entity=entity,
+            session=session,
+            query=query,
+            everything=everything,
+        )
         live = self._live
+        is_preview = query is not None if preview is None else preview
         unwritten = 0
-        if session is not None or everything:
+        if not is_preview and (session is not None or everything):
             unwritten = live.spill.discard(self._owner, session)
         live.turns.clear()
         live.faults.forget_last()
         try:
             return self.memory.forget(
                 self._owner,
+                fact=fact,
                 passage=passage,
                 message=message,
+                entity=entity,
                 session=session,
                 everything=everything,
+                query=query,
+                preview=preview,
+                most=most,
+                actor=actor,
                 reason=reason,
             )
         except NotFound:
             if unwritten:
                 return Receipt(self._owner)
             raise
+
+    def unforget(
+        self,
+        *,
+        ban: str | Ban | None = None,
+        fact: str | Fact | tuple[str, str, str] | None = None,
+        text: str | None = None,
+        entity: str | None = None,
+        actor: str | Actor = "",
+        reason: str = "",
+    ) -> Receipt:
+        """Let something be stored or believed again: as ``GraphMemory.unforget``."""
+        self._live.turns.clear()
+        return self.memory.unforget(
+            self._owner,
+            ban=ban,
+            fact=fact,
+            text=text,
+            entity=entity,
+            actor=actor,
+            reason=reason,
+        )
+
+    def reject(self, fact: str | Fact, *, actor: str | Actor = "", reason: str = "") -> Receipt:
+        """Rule that a fact is wrong: as ``GraphMemory.reject``."""
+        self._live.turns.clear()
+        return self.memory.reject(fact, scope=self._owner, actor=actor, reason=reason)
+
+    def verify(self, fact: str | Fact, *, actor: str | Actor = "", reason: str = "") -> Receipt:
+        """Rule that a fact is so: as ``GraphMemory.verify``."""
+        self._live.turns.clear()
+        return self.memory.verify(fact, scope=self._owner, actor=actor, reason=reason)
+
+    def dispute(self, fact: str | Fact, *, actor: str | Actor = "", reason: str = "") -> Receipt:
+        """Rule that a fact is in doubt: as ``GraphMemory.dispute``."""
+        self._live.turns.clear()
+        return self.memory.dispute(fact, scope=self._owner, actor=actor, reason=reason)
+
+    def bans(self) -> list[Ban]:
+        """What this block's scope shall not store again: as ``GraphMemory.bans``."""
+        return self.memory.bans(self._owner)
 
     def stats(self) -> Stats:
         """Counts of this block's scope, of what waits in memory, and of swallowed faults."""

@@ -135,7 +135,7 @@ def recall(
             wanted = _Wanted(memory, session, past)
             found = _find(memory, query, vector, wanted, top_k, settings, clock)
             if found is None:
-                reason = "nothing that is stored was known then"
+                reason = "nothing that is stored is of that time"
                 return Recall(query, scope, reason=reason, timings=clock.spent)
             shown = _shown(memory, found, wanted, top_k, settings.seed_near)
         with clock.stage("read"):

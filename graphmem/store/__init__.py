@@ -3,7 +3,8 @@
 SQLAlchemy Core on SQLite. ``Store`` is the door; behind it ``schema`` has the tables, ``sqlite``
 the engine and its transactions, ``files`` the database file, ``arrival`` what a put does,
 ``extraction`` and ``belief`` how triples become facts, ``queue`` what waits to be done, ``owner``
-who does it, ``forgetting`` how things go, ``reading`` what comes out, ``translation`` errors.
+who does it, ``forgetting`` what goes and ``erasing`` how, ``bans`` and ``refusing`` how it does not
+come back, ``judging`` what people rule, ``reading`` what comes out, ``translation`` errors.
 """
 
 from graphmem.store.owner import new_owner

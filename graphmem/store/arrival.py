@@ -4,6 +4,9 @@ The rows of stamped messages do not depend on the order or the batches in which 
 arrival numbers and the time of recording: a message stands at the earliest time at which it was
 said, wherever in its thread that is, and the passages behind it are queued to be read again,
 because an extractor looks back from them.
+
+What is banned is not stored: such a message is refused whole, or loses the sentences in question
+and keeps the id that it has with them, by which it is known when it is delivered again.
 """
 
 from __future__ import annotations
@@ -11,12 +14,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 
 from sqlalchemy import bindparam, func, select, update
 
 from graphmem import passages
 from graphmem.store import queue
+from graphmem.store.bans import Bans
 from graphmem.store.belief import believe, facts_of
 from graphmem.store.bulk import among, given, ours, put_row
 from graphmem.store.order import followers, passages_of, place, rearrange
@@ -25,7 +30,9 @@ from graphmem.store.schema import NOWHERE, message, mine, occurrence, passage
 from graphmem.store.transaction import Transaction
 from graphmem.types import Message, Passage, Receipt
 
-__all__ = ["Cut", "cut", "put"]
+__all__ = ["FORGOTTEN", "Cut", "cut", "put"]
+
+FORGOTTEN = "it was forgotten here; unforget() lets it be stored again"
 
 _KNOWN = select(
     message.c.id,
@@ -54,7 +61,20 @@ _PUT_MESSAGE = put_row(message)
 _PUT_PASSAGE = put_row(passage)
 _PUT_OCCURRENCE = put_row(occurrence, instead=())
 
-Cut = tuple[Message, tuple[Passage, ...]]
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A message with its passages.
+
+    Attributes:
+        message: as it is to be stored.
+        parts: its passages.
+        spans: where they stand in its text.
+    """
+
+    message: Message
+    parts: tuple[Passage, ...]
+    spans: tuple[tuple[int, int], ...]
 
 
 @dataclass(slots=True)
@@ -98,18 +118,24 @@ class _Plan:
     """What a batch amounts to."""
 
     known: dict[str, _Known]
-    new: dict[str, tuple[Message, tuple[Passage, ...]]] = field(default_factory=dict)
+    new: dict[str, Cut] = field(default_factory=dict)
     moved: dict[str, None] = field(default_factory=dict)
     relabelled: dict[str, None] = field(default_factory=dict)
     repeated: dict[str, None] = field(default_factory=dict)
     stored: dict[str, None] = field(default_factory=dict)
     merged: dict[str, None] = field(default_factory=dict)
     dropped: list[tuple[str, str]] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
 
 
 def cut(messages: Sequence[Message], session: str | None) -> list[Cut]:
     """Admitted messages with their passages: what can be done before the store is locked."""
-    return [(one, passages.build(one, session)) for one in messages]
+    return [_cut(one, passages.build(one, session)) for one in messages]
+
+
+def _cut(one: Message, parts: tuple[Passage, ...]) -> Cut:
+    spans = passages.message_spans(one)
+    return Cut(one, parts, tuple(spans[part.part] for part in parts))
 
 
 def put(tx: Transaction, built: Sequence[Cut]) -> Receipt:
@@ -134,26 +160,70 @@ def put(tx: Transaction, built: Sequence[Cut]) -> Receipt:
             if id_ not in plan.stored and id_ not in moved:
                 tx.record("merge", "passage", id_)
         believe(tx, facts_of(tx, repeated), action="merge")
-    return Receipt(tx.scope, tuple(plan.stored), tuple(plan.merged), dropped=tuple(plan.dropped))
+    return Receipt(
+        tx.scope,
+        tuple(plan.stored),
+        tuple(plan.merged),
+        dropped=tuple(plan.dropped),
+        refused=tuple(plan.refused),
+    )
 
 
 def _plan(tx: Transaction, built: Sequence[Cut]) -> _Plan:
-    plan = _Plan(_known(tx, {parts[0].message_id for _, parts in built if parts}))
-    for one, parts in built:
-        if not parts:
-            plan.dropped.append((one.text[:80], "it holds no words"))
-        elif parts[0].message_id in plan.known:
-            _repeat(plan, one, parts)
-        else:
-            _start(plan, one, parts)
+    plan = _Plan(_known(tx, {one.parts[0].message_id for one in built if one.parts}))
+    bans = Bans.of(tx)
+    if bans:
+        new = [one for one in built if one.parts and one.parts[0].message_id not in plan.known]
+        bans.learn(text for one in new for text in (one.message.text, *_texts(one)))
+    for one in built:
+        if not one.parts:
+            plan.dropped.append((one.message.text[:80], "it holds no words"))
+        elif one.parts[0].message_id in plan.known:
+            _repeat(plan, one.message, one.parts)
+        elif left := _spared(plan, bans, one) if bans else one:
+            _start(plan, left)
+    if bans:
+        bans.log("put")
     return plan
 
 
-def _start(plan: _Plan, one: Message, parts: tuple[Passage, ...]) -> None:
-    known = _known_of(one, parts[0])
+def _texts(one: Cut) -> list[str]:
+    return [part.text for part in one.parts]
+
+
+def _spared(plan: _Plan, bans: Bans, one: Cut) -> Cut | None:
+    """What may be stored of a new message; None where that is nothing."""
+    texts = _texts(one)
+    left = [""] * len(texts) if bans.is_whole(one.message) else list(map(bans.left, texts))
+    if left == texts:
+        return one
+    what = one.message.text[:80]
+    if not any(left):
+        plan.refused.append((what, FORGOTTEN))
+        plan.dropped.append((what, FORGOTTEN))
+        return None
+    plan.refused += [
+        (text[:80], FORGOTTEN if not rest else f"sentences of it were cut: {FORGOTTEN}")
+        for text, rest in zip(texts, left, strict=True)
+        if rest != text
+    ]
+    return _with_texts(one, left)
+
+
+def _with_texts(one: Cut, texts: Sequence[str]) -> Cut:
+    """The message with other texts of its parts; those without one are left out."""
+    kept = [replace(part, text=text) for part, text in zip(one.parts, texts, strict=True) if text]
+    ends = list(accumulate(len(part.text) for part in kept))
+    spans = tuple(zip([0, *ends], ends, strict=False))
+    text = "".join(part.text for part in kept)
+    return Cut(replace(one.message, text=text), tuple(kept), spans)
+
+
+def _start(plan: _Plan, one: Cut) -> None:
+    known = _known_of(one.message, one.parts[0])
     plan.known[known.id] = known
-    plan.new[known.id] = (one, parts)
-    plan.stored.update((part.id, None) for part in parts)
+    plan.new[known.id] = one
+    plan.stored.update((part.id, None) for part in one.parts)
 
 
 def _repeat(plan: _Plan, one: Message, parts: tuple[Passage, ...]) -> None:
@@ -202,15 +272,16 @@ def _insert_messages(tx: Transaction, plan: _Plan) -> list[str]:
     message_rows: list[dict[str, Any]] = []
     passage_rows: list[dict[str, Any]] = []
     inner: list[str] = []
-    for id_, (one, parts) in plan.new.items():
+    for id_, one in plan.new.items():
+        parts = one.parts
         known = plan.known[id_]
         end = ends.get(known.thread, _NO_THREAD)
         place = end.place if known.said_us is None else known.said_us
         if place < end.last_place:
             inner += [part.id for part in parts]
         ends[known.thread] = replace(end, ordinal=end.ordinal + 1, place=place)
-        message_rows.append(_message_row(tx, one, parts[0], known, place, end.ordinal))
-        passage_rows += _passage_rows(tx, one, parts, place, end.ordinal)
+        message_rows.append(_message_row(tx, one.message, parts[0], known, place, end.ordinal))
+        passage_rows += _passage_rows(tx, one, place, end.ordinal)
     tx.write(_PUT_MESSAGE, message_rows)
     tx.write(_PUT_PASSAGE, passage_rows)
     tx.write(_PUT_OCCURRENCE, _occurrence_rows(tx, plan))
@@ -249,22 +320,19 @@ def _occurrence_rows(tx: Transaction, plan: _Plan) -> list[dict[str, Any]]:
     return rows
 
 
-def _passage_rows(
-    tx: Transaction, one: Message, parts: tuple[Passage, ...], place: int, ordinal: int
-) -> list[dict[str, Any]]:
-    spans = passages.message_spans(one)
+def _passage_rows(tx: Transaction, one: Cut, place: int, ordinal: int) -> list[dict[str, Any]]:
     return [
         {
             **tx.owner,
             "id": part.id,
             "part": part.part,
-            "start": spans[part.part][0],
-            "stop": spans[part.part][1],
+            "start": start,
+            "stop": stop,
             "thread": part.thread,
             "place": place,
             "ordinal": ordinal,
         }
-        for part in parts
+        for part, (start, stop) in zip(one.parts, one.spans, strict=True)
     ]
 
 

@@ -21,6 +21,7 @@ from graphmem.store.belief import (
 )
 from graphmem.store.bulk import Bulk, ours, put_row
 from graphmem.store.naming import name_entities
+from graphmem.store.refusing import Refused
 from graphmem.store.schema import evidence, microseconds
 from graphmem.store.transaction import Transaction
 from graphmem.types import Extraction, Passage
@@ -60,14 +61,14 @@ def judge(
     """
     results = {one.passage_id: one for one in extractions}
     readings: list[Reading] = []
-    for passage in claim.passages:
+    for one in claim.passages:
         give_way()
-        result = results.get(passage.id, Extraction(passage.id, error=_NOTHING))
+        result = results.get(one.id, Extraction(one.id, error=_NOTHING))
         if result.error is None:
-            readings.append(Reading(passage, _rows(passage, result, extractor)))
+            readings.append(Reading(one, _rows(one, result, extractor)))
         else:
             failure = (result.error, None, result.is_retryable)
-            readings.append(Reading(passage, failure=failure))
+            readings.append(Reading(one, failure=failure))
     return readings
 
 
@@ -86,11 +87,12 @@ def finish_extraction(tx: Transaction, claim: queue.Claim, readings: Sequence[Re
     old = evidence_of(tx, ids)
     uses = drop_evidence(tx, old)
     since = {(row.passage_id, row.fact_id): microseconds(row.recorded_at) for row in reversed(old)}
+    refused = Refused.of(tx, [(one.passage.id, one.rows) for one in read])
     new: list[dict[str, Any]] = []
     following = _following(tx, read)
     for one in read:
         meant = mood(one.passage, following.get(one.passage.id))
-        for row in one.rows:
+        for row in refused.others(one.rows):
             # Read again, it was believed since it was read first.
             recorded_at = since.get((row["passage_id"], row["fact_id"]), tx.at)
             new.append({**row, **tx.owner, "recorded_at": recorded_at, "mood": meant})
@@ -103,6 +105,7 @@ def finish_extraction(tx: Transaction, claim: queue.Claim, readings: Sequence[Re
     believe(tx, touched, action="extract")
     queue.finish(tx, claim, [("passage", id_) for id_ in ids])
     queue.fail(tx, claim, failed)
+    refused.take_back(tx)
 
 
 def _following(tx: Transaction, readings: Sequence[Reading]) -> dict[str, Passage]:

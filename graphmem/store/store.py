@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from graphmem.errors import StoreError
+from graphmem.errors import InvalidInput, StoreError
 from graphmem.facts import Evidence
 from graphmem.store import (
     arrival,
+    bans,
     extraction,
     forgetting,
+    judging,
     migrations,
     queue,
     reading,
@@ -37,6 +40,7 @@ from graphmem.store.transaction import transaction
 from graphmem.store.translation import translated
 from graphmem.types import (
     Actor,
+    Ban,
     Changes,
     Entity,
     Extraction,
@@ -53,6 +57,16 @@ from graphmem.types import (
 )
 
 __all__ = ["Store"]
+
+OUTSIDE = (
+    "the host's own chat history: clear it too, or it hands the words over again",
+    "copies and backups of the store's file: GraphMemory.follow() brings a copy in line",
+    "what was sent to a model server, and what it logged",
+)
+"""Where words may be that this store cannot reach."""
+
+USER = Actor("user")
+"""Who corrects a memory where nobody is named."""
 
 
 class Store:
@@ -141,28 +155,143 @@ class Store:
         passages: Collection[str] = (),
         messages: Collection[str] = (),
         session: str | None = None,
+        facts: Collection[str] = (),
+        entity: str | None = None,
         everything: bool = False,
+        is_preview: bool = False,
+        most: int | None = None,
+        actor: Actor = USER,
         reason: str = "",
         now: datetime,
     ) -> Receipt:
-        """Erase passages with all that only they carried, from the rows and from the file.
+        """Erase what is named with all that only it carried, from the rows and from the file.
+
+        It is banned then: see ``unforget``.
+
+        Args:
+            scope: whose memory.
+            passages: ids.
+            messages: ids.
+            session: a conversation.
+            facts: ids.
+            entity: a name, or an entity's id.
+            everything: the whole scope.
+            is_preview: only say what would go.
+            most: how many passages it may change at most.
+            actor: who asks for it.
+            reason: for the log; left out where it tells what is forgotten.
+            now: the time.
 
         Returns:
-            A receipt with the passages erased. ``deferred`` says so where their words are still in
-            the file: a reader holds old pages, or a large file is being rewritten.
+            A receipt of what is gone. ``deferred`` says so where its words are still in the file: a
+            reader holds old pages, or a large file is being rewritten.
 
         Raises:
-            NotFound: the scope has no such passage, message or session.
+            NotFound: the scope has nothing of that name.
+            Ambiguous: more passages than ``most`` would change; nothing was.
         """
-        with transaction(self._open, scope, now=now, actor=Actor("user")) as tx:
+        target = forgetting.Target(passages, messages, session, facts, entity)
+        with (
+            transaction(self._open, scope, now=now, actor=actor) as tx,
+            tx.trial() if is_preview else nullcontext(),
+        ):
             if everything:
-                gone = forgetting.forget_everything(tx, reason=reason)
+                done = forgetting.forget_everything(tx, reason=reason)
             else:
-                target = forgetting.Target(passages, messages, session)
-                gone = forgetting.forget(tx, target, reason=reason)
+                done = forgetting.forget(tx, target, reason=reason)
+            done.check(most)
+        if is_preview:
+            return Receipt(scope, candidates=done.candidates(), outside=OUTSIDE)
+        return self._erased(scope, done)
+
+    def follow(self, scope: Scope, original: Store, *, actor: Actor, now: datetime) -> Receipt:
+        """Forget what the store that this one is a copy of has banned in a scope.
+
+        Raises:
+            InvalidInput: this is no copy of it.
+        """
+        with original._reading() as connection:
+            is_copy = migrations.identity(connection) == self.identity
+            rows = bans.rows(connection, scope)
+            texts = {one.id: one.text for one in reading.passages(connection, scope)}
+        if not is_copy:
+            raise InvalidInput(f"{self.uri} is no copy of {original.uri}: they have nothing shared")
+        with transaction(self._open, scope, now=now, actor=actor) as tx:
+            done = forgetting.follow(tx, rows, texts)
+        return self._erased(scope, done)
+
+    def _erased(self, scope: Scope, done: forgetting.Forgotten) -> Receipt:
         is_erased = self._open.erase()
         held = ("the words leave the file when no reader holds old pages of it any more",)
-        return Receipt(scope, forgotten=gone, deferred=() if is_erased else held)
+        return Receipt(
+            scope,
+            forgotten=tuple(done.erasure.gone),
+            deferred=() if is_erased else held,
+            facts=tuple(sorted(done.erasure.facts)),
+            cut=tuple(done.erasure.cut),
+            bans=done.bans,
+            outside=OUTSIDE,
+        )
+
+    def unforget(
+        self,
+        scope: Scope,
+        *,
+        ban: str | None = None,
+        fact: str | tuple[str, str, str] | None = None,
+        text: str | None = None,
+        entity: str | None = None,
+        actor: Actor,
+        reason: str = "",
+        now: datetime,
+    ) -> Receipt:
+        """Take a ban back. What was erased stays erased, and is stored again when it comes again.
+
+        Raises:
+            NotFound: nothing of that is banned.
+            NotAllowed: nobody but a person takes a ban back.
+        """
+        with transaction(self._open, scope, now=now, actor=actor) as tx:
+            done = judging.unforget(tx, ban=ban, fact=fact, text=text, entity=entity, reason=reason)
+        return Receipt(scope, bans=done.bans, facts=done.facts)
+
+    def reject(
+        self, scope: Scope, fact: str, *, actor: Actor, reason: str = "", now: datetime
+    ) -> Receipt:
+        """Rule that a fact is wrong.
+
+        Raises:
+            NotFound: the scope has no such fact.
+        """
+        with transaction(self._open, scope, now=now, actor=actor) as tx:
+            done = judging.reject(tx, fact, reason=reason)
+        return Receipt(scope, bans=done.bans, facts=done.facts)
+
+    def rule(
+        self,
+        scope: Scope,
+        fact: str,
+        ruling: Literal["verified", "disputed"],
+        *,
+        actor: Actor,
+        reason: str = "",
+        now: datetime,
+    ) -> Receipt:
+        """Rule that a fact is so, or that it is in doubt.
+
+        Raises:
+            NotFound: the scope has no such fact.
+            NotAllowed: nobody but a person verifies.
+            InvalidInput: the fact is banned.
+        """
+        with transaction(self._open, scope, now=now, actor=actor) as tx:
+            judging.rule(tx, fact, ruling, reason=reason)
+        return Receipt(scope, facts=(fact,))
+
+    def bans(self, scope: Scope) -> list[Ban]:
+        """What the scope shall not store again, oldest first."""
+        with self._reading() as connection:
+            return bans.all_bans(connection, scope)
 
     # -- the queue -------------------------------------------------------------------------------
 

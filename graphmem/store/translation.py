@@ -52,6 +52,8 @@ def translated(name: str) -> Iterator[None]:
     """Raise database errors inside as a StoreError about ``name``; our own pass."""
     try:
         yield
+    except GraphMemError:
+        raise  # some are an OSError as well
     except PoolTimeout as error:
         raise StoreBusy(f"too many readers of {name} at a time; try again") from error
     except (StatementError, sqlite3.Error) as error:

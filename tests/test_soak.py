@@ -106,7 +106,7 @@ class Soak:
             self.unforget: 6,
             self.reject: 5,
             self.accept: 4,
-            self.restart: 1,
+            self.restart: 2,
         }
         for number in range(operations):
             (operation,) = self.rng.choices(list(kinds), list(kinds.values()))

@@ -82,35 +82,23 @@ def _attribute(name: str, *more: str, enders: tuple[str, ...] = ()) -> Family:
     # One word alone may be a verb: "rents".
     bare = (name,) if " " in name else ()
     # A name of its own: a relation may be called as the noun is.
-    return Family(f"{name} of one", (*bare, *spellings, *more), enders=enders)
+    inverse = tuple(f"is {which}{name} of" for which in ("", "the ", "new ", "the new ", "now "))
+    return Family(f"{name} of one", (*bare, *spellings, *more), inverse, enders)
 
 
-def _office(name: str, *more: str) -> Family:
-    """A family of an office that one holds at a time: "is mayor of", "was elected mayor of"."""
-    held = tuple(
-        f"{verb} {article}{name}"
-        for verb in (
-            "is",
-            "became",
-            "has become",
-            "was made",
-            "was named",
-            "was elected",
-            "was appointed",
-            "will be",
-            "took over as",
-        )
-        for article in ("", "the ", "new ", "the new ", "acting ")
-    )
-    inverse = tuple(f"{one} {of}" for one in held for of in ("of", "at", "for"))
-    return Family(
-        f"office of {name}",
-        (f"{name} is", f"has {name}", f"new {name} is", f"has new {name}"),
-        inverse=(*inverse, *more),
-    )
+def _office(name: str, *inverse: str) -> Family:
+    """A family of an office that one holds at a time; "was elected mayor of" is told by a rule."""
+    spellings = (f"{name} is", f"has {name}", f"new {name} is", f"has new {name}")
+    return Family(f"office of {name}", spellings, inverse)
 
 
 # fmt: off
+_OFFICES = (
+    "ceo", "cto", "cfo", "president", "prime minister", "chancellor", "mayor", "king", "queen",
+    "pope", "head coach", "coach", "captain", "chair", "chairman", "chairwoman", "chairperson",
+    "chief executive", "managing director", "director", "headmaster", "headmistress",
+    "principal", "dean", "treasurer", "editor-in-chief",
+)
 FAMILIES: tuple[Family, ...] = (
     Family(
         "residence",
@@ -121,6 +109,8 @@ FAMILIES: tuple[Family, ...] = (
          "has relocated to (place)", "settled in",
          "home is", "home is in", "new home is", "new home is in", "home address is", "address is",
          "new address is", "has address", "has new address", "lives again in", "lives back in"),
+        inverse=("is address of", "is the address of", "is new address of", "is home address of",
+                 "is home of", "is new home of"),
         enders=("moved from", "has moved from", "moved away from", "has moved away from",
                 "moved out of", "has moved out of", "moved out from", "left", "has left",
                 "relocated from"),
@@ -248,7 +238,9 @@ FAMILIES: tuple[Family, ...] = (
     _attribute("price", "costs (amount)", "is priced at", "now costs (amount)"),
     Family("favorite", ("favourite is", "favourite *", "favourite * is", "favourite * * is",
                         "has favourite *", "has favourite * *", "new favourite * is",
-                        "new favourite * * is", "has new favourite *", "has new favourite * *")),
+                        "new favourite * * is", "has new favourite *", "has new favourite * *"),
+           inverse=("is favourite * of", "is the favourite * of", "is new favourite * of",
+                    "is favourite * * of", "is the favourite * * of")),
     Family("preferred", ("preferred *", "preferred * is", "has preferred *")),
     Family("colour", ("colour is", "color is", "is painted", "will be painted", "was painted",
                       "has been painted", "is going to be painted", "is painted in")),
@@ -279,12 +271,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("start", ("starts on (date)", "will start on (date)", "begins on (date)",
                      "start date is")),
     Family("arrival", ("will arrive on (date)", "arrives on (date)", "is arriving on (date)")),
-    *(_office(name) for name in (
-        "ceo", "cto", "cfo", "president", "prime minister", "chancellor", "mayor", "king", "queen",
-        "pope", "head coach", "coach", "captain", "chair", "chairman", "chairwoman", "chairperson",
-        "chief executive", "managing director", "director", "headmaster", "headmistress",
-        "principal", "dean", "treasurer", "editor-in-chief",
-    )),
+    *map(_office, _OFFICES),
     _office("leader", "leads", "heads", "is lead of", "is in charge of", "is head of"),
     Family("venue", ("takes place in", "takes place at", "will take place in",
                            "will take place at", "is held in", "is held at", "will be held in",
@@ -368,6 +355,12 @@ _NO_VERBS = frozenset({
     "evening", "morning", "spring", "string", "ceiling", "building", "wedding", "painting",
     "clothing", "something", "nothing", "anything", "everything", "earring", "darling",
 })
+_OFFICE_NAMES = (*_OFFICES, "leader")
+_HELD = re.compile(
+    r"(?:is|becam|becom|has becom|has become|was mad|was made|was nam|was named|was elected|"
+    r"was appointed|will be|took over as) (?:the )?(?:new |acting )?"
+    rf"({'|'.join(map(re.escape, _OFFICE_NAMES))}) (?:of|at|for)"
+)
 # What is in one of these is no home.
 DETERMINERS = ("a", "an", "the", "my", "your", "his", "her", "its", "our", "their")
 """Words before a name that are none of it where values are compared."""
@@ -779,6 +772,9 @@ def _entries(compared: str, declared: frozenset[str]) -> tuple[_Entry, ...]:
         match = pattern.fullmatch(compared)
         if match:
             found.append(replace(entry, name=" ".join((entry.name, *match.groups()))))
+    office = _HELD.fullmatch(compared)
+    if office:
+        found += registry.offices.get(office[1], ())
     wide = ("", "place")
     return tuple(sorted(found, key=lambda entry: (entry.kind in wide, not entry.is_single)))
 
@@ -789,10 +785,21 @@ class _Registry:
 
     literal: Mapping[str, tuple[_Entry, ...]]
     patterns: tuple[tuple[re.Pattern[str], _Entry], ...]
+    offices: Mapping[str, tuple[_Entry, ...]]
 
 
-@lru_cache(maxsize=16)
+# Declared once and for all, and none of it is anybody's words: kept where others are let go of.
+_REGISTRIES: dict[frozenset[str], _Registry] = {}
+
+
 def _registry(declared: frozenset[str]) -> _Registry:
+    known = _REGISTRIES.get(declared)
+    if known is None:
+        known = _REGISTRIES[declared] = _made(declared)
+    return known
+
+
+def _made(declared: frozenset[str]) -> _Registry:
     literal: dict[str, tuple[_Entry, ...]] = {}
     patterns: list[tuple[re.Pattern[str], _Entry]] = []
     for spelled, entry in _declared(declared):
@@ -801,7 +808,11 @@ def _registry(declared: frozenset[str]) -> _Registry:
         else:
             bare = _KIND.sub(r"\1", spelled)
             literal[bare] = (*literal.get(bare, ()), entry)
-    return _Registry(literal, tuple(patterns))
+    offices = {
+        name: tuple(replace(entry, is_inverse=True) for entry in literal.get(f"{name} is", ()))
+        for name in _OFFICE_NAMES
+    }
+    return _Registry(literal, tuple(patterns), offices)
 
 
 def _declared(declared: frozenset[str]) -> Iterator[tuple[str, _Entry]]:

@@ -13,7 +13,7 @@ from llama_index.core.llms import ChatMessage
 from builders import NOON, open_memory
 from graphmem import Extraction, GraphMemory, GraphMemoryBlock, Message, Scope, Triple
 from graphmem.context import render
-from graphmem.errors import NotFound
+from graphmem.errors import Ambiguous, NotFound
 from graphmem.testing import HashEmbedder, ScriptedExtractor
 
 DAY = timedelta(days=1)
@@ -584,4 +584,102 @@ def test_4536_a_turned_mind_keeps_both_words_and_believes_the_new(told):
     )
     assert live(memory) == {"default hates figs"}
     assert {fact.text for fact in memory.facts()} == {"default hates figs", "default loves figs"}
+    assert len(memory.passages()) == 2
+
+
+def test_33_a_date_without_ground_is_taken_away(told):
+    """The model dates a fact from its own calendar; the words hold none, and have no time."""
+    memory = told(
+        {
+            "Bo bought a kite.": [Triple("Bo", "bought", "kite", valid_from="2023-10-05")],
+            "Bo moved to Graz in May 2021.": [
+                Triple("Bo", "moved to", "Graz", valid_from="2021-05")
+            ],
+        },
+        stamped=False,
+    )
+    dates = {fact.object: fact.valid_from for fact in memory.facts()}
+    assert dates == {"kite": None, "Graz": "2021-05"}
+
+
+def test_22_what_was_found_wrong_does_not_come_back(told, tmp_path):
+    """omi 12473, stella 671: told again, mined, imported from an export, after a rebuild."""
+    import shutil
+
+    script = {
+        "Bo lives in Graz.": [("Bo", "lives in", "Graz")],
+        "Bo sailed to Kiel.": [("Bo", "sailed to", "Kiel")],
+    }
+    memory = told(script)
+    export = [(one.text, one.session, one.said_at) for one in memory.passages()]
+    (wrong,) = [fact for fact in memory.facts() if fact.object == "Graz"]
+    memory.reject(wrong, actor="ana", reason="never was there")
+    for text, session, said_at in export:
+        memory.remember([Message(text, said_at=said_at)], session=session)
+        memory.remember([Message(text)], session="imported")
+        memory.remember(text, title="Export")
+    memory.drain(30)
+    memory.close()
+    shutil.rmtree(tmp_path / "m.db.index", ignore_errors=True)
+    with open_memory(tmp_path / "m.db", extractor=reading(script)) as again:
+        assert live(again) == {"Bo sailed to Kiel"}
+        assert [fact.status for fact in again.facts() if fact.object == "Graz"] == ["rejected"]
+        found = again.recall("Where does Bo live?")
+        assert "Graz" not in repr((found.statements, found.seeds))
+
+
+def test_22_what_was_forgotten_does_not_come_back(told, tmp_path):
+    script = {
+        "Bo lives in Graz.": [("Bo", "lives in", "Graz")],
+        "Bo sailed to Kiel.": [("Bo", "sailed to", "Kiel")],
+    }
+    memory = told(script)
+    (gone,) = [fact for fact in memory.facts() if fact.object == "Graz"]
+    memory.forget(fact=gone.id)
+    for text in script:
+        receipt = memory.remember([Message(text)], session="mined again")
+        assert bool(receipt.stored) == ("Kiel" in text)
+        assert bool(receipt.refused) == ("Graz" in text)
+    memory.drain(30)
+    assert "Graz" not in shown(memory, "Where does Bo live?")
+    assert "Kiel" in shown(memory, "Where does Bo live?")
+
+
+@pytest.mark.parametrize("target", ["message", "fact", "entity", "session", "everything", "query"])
+def test_63_everything_can_be_forgotten_by_its_name(told, target):
+    """llama_index 20454, 16404."""
+    memory = told(
+        {
+            "Bo bought a kite in Graz.": [("Bo", "bought", "kite in Graz")],
+            "Bo sailed a boat to Kiel.": [("Bo", "sailed", "boat")],
+        }
+    )
+    gone = passage_of(memory, "Graz")
+    (fact,) = memory.facts(passage=gone.id)
+    named = {
+        "message": {"message": gone.message_id},
+        "fact": {"fact": fact.id},
+        "entity": {"entity": "kite in Graz"},
+        "session": {"session": gone.session},
+        "everything": {"everything": True},
+        "query": {"query": "forget that Bo bought a kite in Graz", "preview": False},
+    }
+    receipt = memory.forget(**named[target])
+    assert receipt.state == "erased"
+    assert receipt.outside
+    memory.drain(30)
+    assert "Graz" not in shown(memory, "What did Bo do?")
+    assert ("Kiel" in shown(memory, "What did Bo do?")) == (target != "everything")
+
+
+def test_63_words_that_may_mean_two_things_forget_nothing(told):
+    memory = told(
+        {
+            "Bo bought a kite.": [("Bo", "bought", "kite")],
+            "Bo bought a boat.": [("Bo", "bought", "boat")],
+        }
+    )
+    with pytest.raises(Ambiguous) as raised:
+        memory.forget(query="forget what Bo bought", preview=False)
+    assert {"Bo bought kite", "Bo bought boat"} <= {one.text for one in raised.value.candidates}
     assert len(memory.passages()) == 2

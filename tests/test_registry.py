@@ -40,6 +40,8 @@ meeting | is at | 10:00                    -> meeting | is at | 11:30
 meeting | takes place in | room 4          -> meeting | will be held in | room 9
 rent | is | 900                            -> rent | went up to | 950
 cat | is called | Miso                     -> cat | was renamed to | Mochi
+Bo | is dentist of | Ana                    -> Cy | is the new dentist of | Ana
+Satie | is favourite composer of | Ana     -> Ana | favourite composer is | Ravel
 Ana | weighs | 62 kg                       -> Ana | weighs | 58 kg
 Ana | uses | Vim                           -> Ana | switched from Vim to | Emacs
 Ana | has | sister                         -> Ana | has no | sister

@@ -26,7 +26,7 @@ from graphmem.store.records import OF_MESSAGE, facts_by_id
 from graphmem.store.schema import message, mine, occurrence, passage, pending, verdict
 from graphmem.store.sqlite import owe_erasure
 from graphmem.store.transaction import Transaction
-from graphmem.types import Fact, Passage
+from graphmem.types import Fact, Passage, Triple
 from graphmem.words import STOP_WORDS, terms, words
 
 __all__ = ["Erasure", "erase", "state_no_more"]
@@ -51,6 +51,11 @@ _UNREAD = select(pending.c.id).where(
     pending.c.kind == "passage",
     pending.c.work == "extract",
     among(pending.c.id),
+)
+# Where one clause may end and the next begin.
+_CLAUSE_END = re.compile(
+    r"(?:[,;]|\s[-\u2013\u2014])\s+(?:(?:and|but|so|while|whereas|because|though)\s+)?"
+    r"|\s+(?:and|but|while|whereas|because|though)\s+"
 )
 _WORD = re.compile(r"[^\W_]+")
 
@@ -130,7 +135,11 @@ def state_no_more(
     said = {text for texts in gone.values() for text in texts}
     if one.id not in plan.gone and said:
         left = plan.left.get(one.id, one.text)
-        plan.lose(one, "" if one.text in said else without_sentences(left, said.__contains__))
+        for sentence in sorted(said):
+            rest = _clauses_left(one, sentence, rows, others)
+            left = left.replace(sentence, rest) if rest else left
+        whole = one.text in said and left == one.text
+        plan.lose(one, "" if whole else without_sentences(left, said.__contains__))
     return gone
 
 
@@ -159,6 +168,38 @@ def _holding(one: Passage, row: Any, others: Iterable[Any]) -> list[str]:
         if said & own or not any(told <= said for told in rivals):
             found.append(sentence)
     return found
+
+
+def _clauses_left(one: Passage, sentence: str, rows: Iterable[Any], others: Iterable[Any]) -> str:
+    """What may stay of a sentence that goes: its clauses that state other triples alone.
+
+    Such a clause holds both ends of another triple, and not the end by which one of these is told.
+    The rest goes: where the two cannot be told apart, all of it.
+    """
+    clauses = [clause for clause in _CLAUSE_END.split(sentence.strip()) if clause]
+    if len(clauses) < 2:
+        return ""
+    gone = [_told_by(one, row) for row in rows]
+    kept = [Triple(row.subject, row.predicate, row.object) for row in others]
+    left = []
+    for clause in clauses:
+        said = replace(one, text=clause, title="", before=())
+        told = Ground(replace(said, speaker=""))
+        states = Ground(said).holds
+        if not any(map(told.names, gone)) and any(map(states, kept)):
+            left.append(clause.strip(" ,;.!?"))
+    if not left:
+        return ""
+    end = sentence.rstrip()[-1:]
+    stop = end if end in ".!?" else "."
+    return f"{', '.join(left)}{stop}{sentence[len(sentence.rstrip()) :]}"
+
+
+def _told_by(one: Passage, row: Any) -> str:
+    """The end of a triple that tells it: its object, or its subject where that is who speaks."""
+    is_about_speaker = normal_form(row.object) == normal_form(one.speaker)
+    name: str = row.subject if is_about_speaker else row.object
+    return name
 
 
 def _telling(predicate: str) -> set[str]:

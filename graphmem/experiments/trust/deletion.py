@@ -169,14 +169,18 @@ def _delete(state: State) -> str:
     return ""
 
 
-def _named(state: State) -> list[dict[str, Any]]:
+def _named(state: State) -> Iterator[dict[str, Any]]:
     """The arguments of ``forget``: one call, or one for each fact that tells the value."""
     telling, memory = state.telling, state.memory
     if state.target == "fact":
         facts = [fact.id for fact in memory.facts() if plain(telling.gone) in plain(fact.text)]
         if not facts:
             raise LookupError("no fact tells the value")
-        return [{"fact": fact} for fact in facts]
+        for fact in facts:
+            # One that tells the same in other words has gone with it.
+            if any(one.id == fact for one in memory.facts()):
+                yield {"fact": fact}
+        return
     source = next(one for one in memory.passages() if telling.gone in one.text)
     named: dict[str, dict[str, Any]] = {
         "passage": {"passage": source.id},
@@ -186,7 +190,7 @@ def _named(state: State) -> list[dict[str, Any]]:
         "scope": {"everything": True},
         "words": {"query": telling.ask, "preview": False},
     }
-    return [named[state.target]]
+    yield named[state.target]
 
 
 def _absent(state: State) -> str:

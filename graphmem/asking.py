@@ -24,9 +24,9 @@ NEAR = 5
 
 _ASKED = re.compile(
     r"\s*(?:(?:please|kindly|now|ok|okay|hey|and|also|just)[\s,]+"
-    r"|(?:can|could|would|will) you\s+|i (?:want|need|would like|'d like) you to\s+"
-    r"|you (?:should|must)\s+)*"
-    r"(?:forget|delete|remove|erase|wipe|drop|unlearn|don't remember|do not remember)\b",
+    r"|(?:can|could|would|will) you (?:please )?|i(?:'d| would)? (?:want|need|like|love) you to "
+    r"|you (?:should|must|may|can) )*"
+    r"(?:forget|delete|remove|erase|wipe|drop|unlearn|(?:don't|do not) (?:remember|keep))\b",
     re.IGNORECASE,
 )
 _ALL_ABOUT = re.compile(
@@ -34,11 +34,15 @@ _ALL_ABOUT = re.compile(
     re.IGNORECASE,
 )
 _LEAD = re.compile(
-    r"\s*(?:(?:about|that|the fact that|it that|what i (?:said|told you|wrote)(?: about)?"
-    r"|my message (?:about|that))\s+)+",
+    r"\s*(?:(?:(?:that|the|this) (?:fact|thing|bit|part|stuff|story) (?:about|that|with|where|of)"
+    r"|about|that|it that|what i (?:said|told you|wrote)(?: about)?|my message (?:about|that))\s+)+",
     re.IGNORECASE,
 )
-_TRAIL = re.compile(r"[\s,]*(?:please|thanks|thank you)?[\s.!?]*\Z", re.IGNORECASE)
+_TRAIL = re.compile(
+    r"(?:[\s,]+(?:please|thanks|thank you|again"
+    r"|from (?:your |the |my )?(?:memory|notes|records?)))*[\s.!?]*\Z",
+    re.IGNORECASE,
+)
 _ME = frozenset({"i", "me", "my", "mine", "myself", "i'm", "i've", "i'd"})
 _NOT = re.compile(r"\b(?:not|no longer|never|no)\b|n't\b", re.IGNORECASE)
 
@@ -84,7 +88,7 @@ def wanted(
         meant = [
             Candidate("passage", one.id, one.text, "it holds all of the words", 1.0)
             for one in passages
-            if _holds(asked, one.full_text)
+            if _holds(asked, f"{one.speaker}\n{one.full_text}")
         ]
     return [*meant, *([] if meant else _near(asked, passages))]
 

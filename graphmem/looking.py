@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from datetime import datetime
+from typing import TYPE_CHECKING, get_args
 
-from graphmem.arguments import fact_id, text
+from graphmem.arguments import fact_id, instant, now, text
 from graphmem.errors import InvalidInput
+from graphmem.explore import graph_of
 from graphmem.store import Store
-from graphmem.types import Entity, Fact, Passage, Scope, Source, Status
+from graphmem.types import Diff, Entity, Fact, LogCheck, LogEntry, Passage, Scope, Source, Status
+
+if TYPE_CHECKING:
+    import networkx
 
 __all__ = ["Looking"]
 
@@ -30,17 +35,57 @@ class Looking:
         subject: str | None = None,
         status: Status | None = None,
         passage: str | None = None,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
     ) -> list[Fact]:
         """Facts of a scope, by id, of every status unless one is named.
 
+        Args:
+            scope: whose memory; the memory's own where omitted.
+            subject: only those about this name.
+            status: only those of this status.
+            passage: only those that the passage of this id states.
+            as_of: a time with its zone: only those that held in the world then.
+            known_at: a time with its zone: as this memory believed them then, by what it had been
+                told. What was withdrawn or forgotten since is not among them.
+
         Raises:
-            InvalidInput: a wrong type, or no such status.
+            InvalidInput: a wrong type, a time without a zone, or no such status.
         """
         owner = self._scope(scope)
         subject, passage = text("subject", subject), text("passage", passage)
         if status is not None and status not in get_args(Status):
             raise InvalidInput(f"unknown status {status!r}: use {', '.join(get_args(Status))}")
-        return self._store.facts(owner, subject=subject, status=status, passage=passage)
+        return self._store.facts(
+            owner,
+            subject=subject,
+            status=status,
+            passage=passage,
+            as_of=instant("as_of", as_of),
+            known_at=instant("known_at", known_at),
+        )
+
+    def graph(
+        self,
+        scope: Scope | str | None = None,
+        *,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+    ) -> networkx.MultiDiGraph[str]:
+        """The facts that are believed as a graph: see ``explore.graph_of``.
+
+        Args:
+            scope: whose memory; the memory's own where omitted.
+            as_of: a time with its zone: the facts that held in the world then.
+            known_at: a time with its zone: what this memory believed then.
+
+        Raises:
+            InvalidInput: a time without a zone.
+        """
+        facts = self.facts(scope, as_of=as_of, known_at=known_at)
+        if as_of is None:
+            return graph_of(one for one in facts if one.is_live)
+        return graph_of(one for one in facts if one.is_trusted)
 
     def sources(self, fact: str | Fact, *, scope: Scope | str | None = None) -> list[Source]:
         """Where a fact comes from: who said it, when, in which words, and what read it there.
@@ -70,6 +115,76 @@ class Looking:
     ) -> list[Passage]:
         """Passages of a scope in the order in which they were said."""
         return self._store.passages(self._scope(scope), session=text("session", session))
+
+    def log(
+        self,
+        scope: Scope | str | None = None,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        kind: str | None = None,
+        id: str | None = None,
+        limit: int | None = None,
+    ) -> list[LogEntry]:
+        """What was changed, by whom and why, oldest first. What was forgotten is not told.
+
+        Args:
+            scope: whose memory; the memory's own where omitted.
+            since: a time with its zone: from then on.
+            until: a time with its zone: up to then.
+            kind: only changes of ``passage``, ``fact``, ``entity``, ``ban`` or ``scope`` rows.
+            id: only changes of this row.
+            limit: only so many, the newest.
+
+        Raises:
+            InvalidInput: a wrong type, or a time without a zone.
+        """
+        if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool)):
+            raise InvalidInput(f"limit must be a whole number, not {limit!r:.80}")
+        if limit is not None and limit < 0:
+            raise InvalidInput(f"limit must be 0 or more, not {limit}")
+        return self._store.log(
+            self._scope(scope),
+            since=instant("since", since),
+            until=instant("until", until),
+            kind=text("kind", kind),
+            id=text("id", id),
+            limit=limit,
+        )
+
+    def diff(
+        self,
+        start: datetime,
+        end: datetime | None = None,
+        *,
+        scope: Scope | str | None = None,
+    ) -> Diff:
+        """What this memory came to believe, and ceased to, after a time and up to another.
+
+        Args:
+            start: a time with its zone.
+            end: a time with its zone; now where omitted.
+            scope: whose memory; the memory's own where omitted.
+
+        Raises:
+            InvalidInput: no time, one without a zone, or an end before the start.
+        """
+        first, last = instant("start", start), instant("end", end) or now()
+        if first is None or last < first:
+            raise InvalidInput("diff takes a start and an end that is not before it")
+        return self._store.diff(self._scope(scope), first, last)
+
+    def verify_log(self, scope: Scope | str | None = None, *, noted: str | None = None) -> LogCheck:
+        """Whether the log is what was written: no entry changed, removed, inserted or moved.
+
+        Who can write the file can also write another chain of entries. That shows against a
+        ``head`` that was noted elsewhere before.
+
+        Args:
+            scope: whose memory; the memory's own where omitted.
+            noted: a ``LogCheck.head`` of earlier: whether the log still holds it is checked, too.
+        """
+        return self._store.verify_log(self._scope(scope), noted=text("noted", noted))
 
     def forget_seq(self, scope: Scope | str | None = None) -> int:
         """Grows with every forget in a scope: what was derived under an older one is stale."""

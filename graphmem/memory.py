@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmem import embedding, passages
-from graphmem.arguments import now, text
+from graphmem.arguments import instant, now, text
 from graphmem.courtesy import served_first
 from graphmem.curating import Curating
 from graphmem.errors import InvalidInput, MissingDependency
@@ -29,7 +29,7 @@ from graphmem.faults import Faults
 from graphmem.identity import clean_text
 from graphmem.indexes import Indexes
 from graphmem.progress import progress_bar
-from graphmem.recall import Rows, question_text, recall
+from graphmem.recall import question_text, recall
 from graphmem.settings import RecallSettings
 from graphmem.store import Store
 from graphmem.types import (
@@ -43,6 +43,7 @@ from graphmem.types import (
     Stats,
     Usage,
 )
+from graphmem.views import AnotherTime, Shown
 from graphmem.worker import Worker
 
 if TYPE_CHECKING:
@@ -264,6 +265,8 @@ class GraphMemory(Curating):
         scope: Scope | str | None = None,
         top_k: int = 5,
         session: str | None = None,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
     ) -> Recall:
         """The passages that answer a question, best first. No model is called but the embedder.
 
@@ -272,6 +275,9 @@ class GraphMemory(Curating):
             scope: whose memory; the memory's own where omitted.
             top_k: how many passages at most, 1 to 1000.
             session: only passages of this conversation.
+            as_of: a time with its zone: by the facts that held in the world then, and what was said
+                by then or tells of then.
+            known_at: a time with its zone: by what this memory had been told by then.
 
         Returns:
             Ranked passages to loop over, each with its score and facts, and how they were found.
@@ -288,6 +294,10 @@ class GraphMemory(Curating):
             raise InvalidInput(f"top_k must be a whole number from 1 to {MAX_TOP_K}, not {top_k!r}")
         query = clean_text(query)
         session = text("session", session)
+        as_of, known_at = instant("as_of", as_of), instant("known_at", known_at)
+        past = None
+        if as_of is not None or known_at is not None:
+            past = AnotherTime(self._store, owner, as_of, known_at)
         clock = [time.perf_counter()]
         with served_first():
             index = self._indexes.current(owner)
@@ -297,7 +307,7 @@ class GraphMemory(Curating):
         # Not under the lock: the embedder may be a server far away.
         vector = self._query_vector(asked, owner)
         clock.append(time.perf_counter())
-        read = _Reading(self._store, owner)
+        read = Shown(self._store, owner)
         ranked = partial(
             recall,
             query=query,
@@ -307,6 +317,7 @@ class GraphMemory(Curating):
             top_k=top_k,
             settings=self.settings,
             session=session,
+            past=past,
         )
         with served_first():
             found = ranked(index)
@@ -316,7 +327,7 @@ class GraphMemory(Curating):
         clock.append(time.perf_counter())
         update, embed, total = ((clock[n] - clock[m]) * 1e3 for n, m in ((1, 0), (2, 1), (3, 0)))
         timings = {"update": update, "embed": embed, **found.timings, "total": total}
-        return replace(found, timings=timings)
+        return replace(found, timings=timings, as_of=as_of, known_at=known_at)
 
     def stats(self, scope: Scope | str | None = None) -> Stats:
         """Counts of a scope, and of this process's work on the whole store."""
@@ -369,28 +380,6 @@ class GraphMemory(Curating):
         vector: NDArray[np.float32] = rows[0]
         self._store.check_model(name, len(vector))
         return vector
-
-
-class _Reading:
-    """Reads what a recall shows.
-
-    Attributes:
-        has_missed: whether a passage that was to be shown was not there any more.
-    """
-
-    def __init__(self, store: Store, scope: Scope) -> None:
-        self._store = store
-        self._scope = scope
-        self.has_missed = False
-
-    def __call__(
-        self, passages: Sequence[str], facts: Sequence[str], entities: Sequence[str]
-    ) -> Rows:
-        rows = Rows(
-            *self._store.by_id(self._scope, passages=passages, facts=facts, entities=entities)
-        )
-        self.has_missed = len(rows.passages) < len(passages)
-        return rows
 
 
 def _check_parts(extractor: object, settings: object, workers: object) -> None:

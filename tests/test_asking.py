@@ -31,6 +31,7 @@ PASSAGES = [
     Passage("p2", "m2", "I live in Oslo."),
     Passage("p3", "m3", "The boat to Bergen sank in May."),
     Passage("p4", "m4", "The boat to Stavanger was late."),
+    Passage("p5", "m5", "I cannot stand walnuts.", speaker="Karl"),
 ]
 
 
@@ -51,12 +52,16 @@ def chosen(query: str) -> list[str]:
         ("Please forget where I live.", ["Ana lives in Oslo"]),
         ("delete where Ben lives", ["Ben lives in Rome"]),
         ("could you please forget that I don't eat meat?", ["Ana (not) eats meat"]),
+        ("I'd like you to forget where I live, thanks", ["Ana lives in Oslo"]),
+        ("Could you please remove my PIN from your memory?", ["My PIN is 4711."]),
+        ("Forget that thing about the boat to Bergen.", ["The boat to Bergen sank in May."]),
         ("Forget my home phone number, please", ["Ana home phone number is 555-1234"]),
         ("forget everything about Zoe Lind", ["Zoe Lind"]),
         ("Forget everything you know about Zоe Lind!", ["Zoe Lind"]),
         ("remove all about C++", ["C++"]),
         ("oslo", ["Oslo"]),
         ("forget my PIN", ["My PIN is 4711."]),
+        ("delete that Karl cannot stand walnuts", ["I cannot stand walnuts."]),
         ("erase the boat to Bergen", ["The boat to Bergen sank in May."]),
     ],
 )

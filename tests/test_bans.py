@@ -100,13 +100,31 @@ def test_look_alike_names_have_one_key(store, one, other):
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("-5", "5"), ("3.10", "3.1"), ("C", "C++"), ("A", "A*"), ("京都", "東京"), ("5%", "5")],
+    [
+        ("-5", "5"),
+        ("2025-1-11", "2025-11-1"),
+        ("3.10", "3.1"),
+        ("C", "C++"),
+        ("A", "A*"),
+        ("京都", "東京"),
+        ("5%", "5"),
+    ],
 )
 def test_other_names_have_other_keys(store, one, other):
     with store._reading() as connection:
         digest = Digest(connection)
     assert digest.name(one) != digest.name(other)
     assert digest.fact("a", "is", one, True) != digest.fact("a", "is", other, True)
+
+
+def test_a_phone_number_is_one_however_it_is_grouped(store):
+    with store._reading() as connection:
+        digest = Digest(connection)
+    keys = [
+        digest.fact("ana", "phone number is", number, True)
+        for number in ("+47 555 12 34", "+47-555-12-34", "+47 (555) 1234", "+47 555 12 35")
+    ]
+    assert keys[0] == keys[1] == keys[2] != keys[3]
 
 
 def test_keys_say_nothing_without_the_stores_secret():

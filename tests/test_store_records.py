@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 from graphmem.facts import Evidence
 from graphmem.store import records
@@ -51,6 +51,7 @@ EVIDENCE_COLUMNS = [
     "passage.thread",
     "message.recorded_us",
     "evidence.mood",
+    "message.said_offset",
 ]
 
 COMPUTED = ("entity.told", "message.said_us")
@@ -79,12 +80,14 @@ def test_evidence_is_unpacked_as_it_is_selected():
     said_at, heard_at = (datetime(2025, 3, day, tzinfo=timezone.utc) for day in (1, 2))
     computed = {"evidence.grounded": False, "entity.told": True}
     computed["message.said_us"] = int(said_at.timestamp() * 1e6)
+    computed["message.said_offset"] = 3600
     computed["message.recorded_us"] = int(heard_at.timestamp() * 1e6)
     for name, value in computed.items():
         row[EVIDENCE_COLUMNS.index(name)] = value
     expected = values | {"grounded": True, "by_name": True}
     expected |= {"said_at": said_at, "heard_at": heard_at}
-    assert records._to_evidence(row) == Evidence(**expected)
+    assert records.to_evidence(row).said_at.utcoffset() == timedelta(hours=1)
+    assert records.to_evidence(row) == Evidence(**expected)
 
 
 def test_evidence_that_is_grounded_by_itself_is_not_by_a_name():
@@ -96,5 +99,5 @@ def test_evidence_that_is_grounded_by_itself_is_not_by_a_name():
         (False, False, (False, False)),
     ):
         row |= {"evidence.grounded": own, "entity.told": name}
-        one = records._to_evidence(list(row.values()))
+        one = records.to_evidence(list(row.values()))
         assert (one.grounded, one.by_name) == found

@@ -36,7 +36,7 @@ from graphmem.recall.prior import Prior, weigh
 from graphmem.recall.question import Question, ask
 from graphmem.recall.seeds import Fits, Reset, Seeds, find_seeds, fit
 from graphmem.recall.sight import look
-from graphmem.recall.succession import current_first, lift_later
+from graphmem.recall.succession import current_first, held_first, lift_later
 from graphmem.recall.walk import Reached, walk
 from graphmem.settings import RecallSettings
 from graphmem.types import (
@@ -282,10 +282,11 @@ def _by_prior(
 def _up_to_date(
     memory: Index, ranking: Ints, fits: Fits, wanted: _Wanted, settings: RecallSettings
 ) -> Ints:
-    """The ranking with what holds now above what it replaced; of another time as it is."""
+    """The ranking with what holds above what it replaced, or what held above what was over."""
+    among = settings.later_among
     if wanted.past is not None:
-        return ranking
-    return wanted.only(current_first(memory, ranking, fits, among=settings.later_among))
+        return held_first(memory, ranking, fits, wanted.is_outdated, among=among)
+    return wanted.only(current_first(memory, ranking, fits, among=among))
 
 
 def _by_walk(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from graphmem.index.index import Index
-from graphmem.index.lists import Floats, Ints
+from graphmem.index.lists import Bools, Floats, Ints
 from graphmem.index.lists import among as is_among
 from graphmem.recall.seeds import Fits
 
-__all__ = ["current_first", "lift_later"]
+__all__ = ["current_first", "held_first", "lift_later"]
 
 # A passage that tells more than what was replaced may fit the question best by something else.
 _NEARLY = 0.5
@@ -67,6 +69,28 @@ def current_first(memory: Index, ranking: Ints, fits: Fits, *, among: int) -> In
     place, first = np.unique(place, return_index=True)
     is_other = ~tells[place]
     return _lifted(ranking, stating[place[is_other]], by[first[is_other]])
+
+
+def held_first(
+    memory: Index,
+    ranking: Ints,
+    fits: Fits,
+    is_outdated: Callable[[Ints], Bools],
+    *,
+    among: int,
+) -> Ints:
+    """The ranking of another time: of the ``among`` best, what was over by then stands last.
+
+    Args:
+        memory: the index.
+        ranking: passages, best first.
+        fits: how well facts fit the question.
+        is_outdated: whether facts were over by then.
+        among: how many of the best passages change places.
+    """
+    stating, facts = _best_facts(memory, ranking[:among], fits)
+    is_over = is_among(stating[is_outdated(facts)], ranking[:among])
+    return np.concatenate([ranking[:among][~is_over], ranking[:among][is_over], ranking[among:]])
 
 
 def _lifted(ranking: Ints, earlier: Ints, later: Ints) -> Ints:

@@ -71,6 +71,10 @@ _LONGEST_NAME = 255
 # What belongs to a name at its beginning or end though it is no letter; words keep C++ and C#.
 _SIGNS = "-*%$€£&@~^=<>|"
 
+# Numbers that are written in groups as one likes: no dates and no amounts are among them.
+_DIALLED = re.compile(r"\+?[\d\s()/-]+")
+_DIALLED_DIGITS = 9
+
 # What people say to each other and tell nothing with: forgetting it would tell nothing either.
 _COURTESY = frozenset(
     """
@@ -108,6 +112,14 @@ def text_form(text: str) -> str:
     return " ".join([token for token in tokens if any(map(str.isalnum, token))])
 
 
+def _value_form(name: str) -> str:
+    """A name as it is compared; of a number that is dialled only the digits count."""
+    form = skeleton(name)
+    digits = re.sub(r"\D", "", form)
+    is_dialled = form.startswith("+") or len(digits) >= _DIALLED_DIGITS
+    return f"+{digits}" if is_dialled and _DIALLED.fullmatch(form) else form
+
+
 def speaks(text: str) -> bool:
     """Whether a text says anything that could be forgotten: not only "Yes, I do. Thanks!"."""
     return any(word not in STOP_WORDS and word not in _COURTESY for word in words(text))
@@ -127,7 +139,7 @@ class Digest:
     def fact(self, subject: str, predicate: str, object_: str, polarity: bool) -> bytes:
         """Of what a triple says."""
         parts = predicates.key(subject, predicate, object_, polarity)
-        return _FACT + keyed(self._secret, "fact", *map(skeleton, parts))
+        return _FACT + keyed(self._secret, "fact", *map(_value_form, parts))
 
     def spelling(self, fact_id: str) -> bytes:
         """Of one of several facts that say the same, where each has to be found."""

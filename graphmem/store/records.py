@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Column, Connection, Select, and_, func, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, and_, func, select
 
 from graphmem.facts import Evidence
 from graphmem.store.bulk import among, given, ours
@@ -33,6 +33,7 @@ __all__ = [
     "OF_MESSAGE",
     "OF_PASSAGE",
     "QUOTE",
+    "STATED",
     "StoredMessage",
     "fact_ids",
     "facts_by_id",
@@ -41,8 +42,10 @@ __all__ = [
     "said_at",
     "said_columns",
     "said_times",
+    "select_evidence",
     "select_passages",
     "stated",
+    "to_evidence",
     "to_fact",
     "to_passage",
 ]
@@ -208,18 +211,17 @@ def stated(
     """The evidence of each fact, in the order of passage id and number."""
     found: dict[str, list[Evidence]] = defaultdict(list)
     for row in connection.execute(_EVIDENCE, given(scope, fact_ids)).all():
-        found[row[0]].append(_to_evidence(row))
+        found[row[0]].append(to_evidence(row))
     return found
 
 
-def _select_evidence() -> Select[Any]:
-    latest = select(func.max(occurrence.c.said_us)).where(IS_SAID).scalar_subquery()
-    joined = evidence.join(passage, OF_PASSAGE).join(message, OF_MESSAGE)
-    lacked = and_(
-        entity.c.user == evidence.c.user,
-        entity.c.agent == evidence.c.agent,
-        entity.c.id == evidence.c.lacks,
-    )
+def select_evidence(latest: ColumnElement[Any], lacked: ColumnElement[Any]) -> Select[Any]:
+    """Evidence of facts by ``ours`` and ``among``, in the order of fact, passage and number.
+
+    Args:
+        latest: when the passage was said last.
+        lacked: whether the end that the evidence lacks is a known name, or what tells that.
+    """
     return (
         select(
             evidence.c.fact_id,
@@ -232,31 +234,46 @@ def _select_evidence() -> Select[Any]:
             evidence.c.valid_to,
             evidence.c.speaker,
             evidence.c.grounded,
-            func.coalesce(entity.c.told, 0) > 0,
+            lacked,
             message.c.role,
-            func.coalesce(latest, message.c.said_us),
+            latest,
             passage.c.ordinal,
             evidence.c.recorded_at,
             evidence.c.extractor,
             passage.c.thread,
             message.c.recorded_us,
             evidence.c.mood,
+            message.c.said_offset,
         )
-        .select_from(joined.outerjoin(entity, lacked))
         .where(ours(evidence), among(evidence.c.fact_id))
         .order_by(evidence.c.fact_id, evidence.c.passage_id, evidence.c.n)
     )
 
 
+def _select_evidence() -> Select[Any]:
+    latest = select(func.max(occurrence.c.said_us)).where(IS_SAID).scalar_subquery()
+    lacked = and_(
+        entity.c.user == evidence.c.user,
+        entity.c.agent == evidence.c.agent,
+        entity.c.id == evidence.c.lacks,
+    )
+    statement = select_evidence(
+        func.coalesce(latest, message.c.said_us), func.coalesce(entity.c.told, 0) > 0
+    )
+    return statement.select_from(STATED.outerjoin(entity, lacked))
+
+
+STATED = evidence.join(passage, OF_PASSAGE).join(message, OF_MESSAGE)
 _EVIDENCE = _select_evidence()
 _FACTS = Lookup(select(fact).where(ours(fact), among(fact.c.id)))
 
 
-def _to_evidence(row: Sequence[Any]) -> Evidence:
-    """A row of ``_EVIDENCE`` as a value."""
+def to_evidence(row: Sequence[Any], *, is_known: bool | None = None) -> Evidence:
+    """A row of ``select_evidence`` as a value; ``is_known`` where the row does not say it."""
     _, passage_id, subject, predicate, object_, polarity, valid_from, valid_to, *rest = row
-    speaker, grounded, is_known, role, latest_us, ordinal, *rest = rest
-    recorded_at, extractor, thread, heard_us, mood = rest
+    speaker, grounded, lacked, role, latest_us, ordinal, *rest = rest
+    recorded_at, extractor, thread, heard_us, mood, offset = rest
+    is_known = bool(lacked) if is_known is None else is_known
     return Evidence(
         passage_id,
         subject,
@@ -269,7 +286,7 @@ def _to_evidence(row: Sequence[Any]) -> Evidence:
         grounded or is_known,
         is_known and not grounded,
         role,
-        said_at(latest_us, 0),
+        said_at(latest_us, offset),
         ordinal,
         recorded_at,
         extractor,

@@ -21,6 +21,7 @@ from graphmem.store import (
     forgetting,
     judging,
     migrations,
+    past,
     queue,
     reading,
     renewal,
@@ -42,6 +43,7 @@ from graphmem.types import (
     Actor,
     Ban,
     Changes,
+    Diff,
     Entity,
     Extraction,
     Fact,
@@ -468,10 +470,48 @@ class Store:
         subject: str | None = None,
         status: Status | None = None,
         passage: str | None = None,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
     ) -> list[Fact]:
-        """Facts by id, of any status; of one subject, one status, or stated by one passage."""
+        """Facts by id, of any status; of one subject, one status, or stated by one passage.
+
+        Of another time: those that held in the world at ``as_of``, as far as was known at
+        ``known_at``; see ``past``.
+        """
+        is_past = as_of is not None or known_at is not None
+        now = None if is_past else status
         with self._reading() as connection:
-            return reading.facts(connection, scope, subject=subject, status=status, passage=passage)
+            found = reading.facts(connection, scope, subject=subject, status=now, passage=passage)
+            if not is_past:
+                return found
+            ids = [one.id for one in found]
+            then = past.facts_then(connection, scope, ids, as_of, known_at)
+        return [one for _, one in sorted(then.items()) if status in (None, one.status)]
+
+    def facts_then(
+        self,
+        scope: Scope,
+        ids: Iterable[str],
+        *,
+        as_of: datetime | None,
+        known_at: datetime | None,
+    ) -> dict[str, Fact]:
+        """Those of the facts that held then, as they were believed; without ``as_of`` the live."""
+        with self._reading() as connection:
+            then = past.facts_then(connection, scope, ids, as_of, known_at)
+        return then if as_of else {id_: one for id_, one in then.items() if one.is_live}
+
+    def known_passages(
+        self, scope: Scope, ids: Iterable[str], *, known_at: datetime | None
+    ) -> set[str]:
+        """Those of the passages that the store had got by then."""
+        with self._reading() as connection:
+            return past.known_passages(connection, scope, ids, known_at)
+
+    def diff(self, scope: Scope, start: datetime, end: datetime) -> Diff:
+        """What the scope came to believe, and ceased to, after a time and up to another."""
+        with self._reading() as connection:
+            return past.difference(connection, scope, start, end)
 
     def evidence(self, scope: Scope, fact_id: str) -> list[Evidence]:
         """Who said a fact, where and when."""

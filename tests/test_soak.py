@@ -220,6 +220,7 @@ class Soak:
 
     def compare_index(self) -> None:
         self.settle()
+        assert self.memory.verify_log().is_intact
         before = signature(self.memory.recall(QUESTION))
         self.memory.close()
         shutil.rmtree(self.folder / "m.db.index", ignore_errors=True)

@@ -35,7 +35,8 @@ _ALL_ABOUT = re.compile(
 )
 _LEAD = re.compile(
     r"\s*(?:(?:(?:that|the|this) (?:fact|thing|bit|part|stuff|story) (?:about|that|with|where|of)"
-    r"|about|that|it that|what i (?:said|told you|wrote)(?: about)?|my message (?:about|that))\s+)+",
+    r"|about|that|it that|what i (?:said|told you|wrote)(?: about)?"
+    r"|my message (?:about|that))\s+)+",
     re.IGNORECASE,
 )
 _TRAIL = re.compile(

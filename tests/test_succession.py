@@ -8,7 +8,7 @@ import pytest
 
 from builders import NOON
 from graphmem.recall.seeds import Fits
-from graphmem.recall.succession import current_first, lift_later
+from graphmem.recall.succession import current_first, held_first, lift_later
 from graphmem.types import Changes
 from worlds import Said, World, facts_of
 
@@ -191,3 +191,18 @@ def test_what_a_passage_says_besides_does_not_hide_that_it_was_replaced():
 
     assert found(0.6) == ["new", "old"]
     assert found(0.4) == ["old"]
+
+
+def test_of_another_time_all_that_was_over_stands_last_in_its_order():
+    said = [home(f"p{day}", "Oslo" if day % 2 else "Ghent", day=day) for day in range(6)]
+    memory = World(said).index()
+    known = np.arange(len(memory.facts))
+    fits = Fits(known, np.ones(len(known)), memory.facts.is_live(known))
+    over = {fact.id for fact in facts_of(said) if "Oslo" in fact.text}
+
+    def is_over(facts):
+        return np.array([id_ in over for id_ in memory.facts.ids.texts(facts)], dtype=np.bool_)
+
+    ranking = ["p3", "p4", "p1", "p0", "p5", "p2"]
+    found = held_first(memory, memory.passages.ids.find(ranking), fits, is_over, among=5)
+    assert memory.passages.ids.texts(found) == ["p4", "p0", "p3", "p1", "p5", "p2"]

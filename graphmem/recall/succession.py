@@ -89,7 +89,7 @@ def held_first(
         among: how many of the best passages change places.
     """
     stating, facts = _best_facts(memory, ranking[:among], fits)
-    is_over = is_among(stating[is_outdated(facts)], ranking[:among])
+    is_over = is_among(np.sort(stating[is_outdated(facts)]), ranking[:among])
     return np.concatenate([ranking[:among][~is_over], ranking[:among][is_over], ranking[among:]])
 
 

@@ -123,7 +123,7 @@ def test_a_retired_fact_brings_nothing_up_to_date():
     assert found() == ["old", "new"]
 
 
-def current(said, replaced, ranking, *, among=10, fits=lambda text: 1.0):
+def current(said, replaced, ranking, *, fits=lambda text: 1.0):
     """The ranking with what holds now first; ``replaced`` maps a place to the one after it."""
     memory = World(said).index()
     by_place = {fact.object: fact for fact in facts_of(said)}
@@ -137,7 +137,7 @@ def current(said, replaced, ranking, *, among=10, fits=lambda text: 1.0):
     order = np.argsort(known)
     scores = np.array([fits(fact.text) for fact in facts])[order]
     judged = Fits(known[order], scores, memory.facts.is_live(known[order]))
-    found = current_first(memory, memory.passages.ids.find(ranking), judged, among=among)
+    found = current_first(memory, memory.passages.ids.find(ranking), judged)
     return memory.passages.ids.texts(found)
 
 
@@ -149,7 +149,6 @@ def test_what_holds_now_stands_above_what_it_replaced():
     assert current(said, replaced, ["rain", "old", "new"]) == ["rain", "new", "old"]
     assert current(said, replaced, ["rain", "old"]) == ["rain", "new", "old"]
     assert current(said, replaced, ["new", "rain", "old"]) == ["new", "rain", "old"]
-    assert current(said, replaced, ["rain", "old"], among=1) == ["rain", "old"]
     assert current(said, {}, ["rain", "old", "new"]) == ["rain", "old", "new"]
 
 

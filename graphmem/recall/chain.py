@@ -288,10 +288,9 @@ def _up_to_date(
     memory: Index, ranking: Ints, fits: Fits, wanted: _Wanted, settings: RecallSettings
 ) -> Ints:
     """The ranking with what holds above what it replaced, or what held above what was over."""
-    among = settings.later_among
     if wanted.past is not None:
-        return held_first(memory, ranking, fits, wanted.is_over, among=among)
-    return wanted.only(current_first(memory, ranking, fits, among=among))
+        return held_first(memory, ranking, fits, wanted.is_over, among=settings.later_among)
+    return wanted.only(current_first(memory, ranking, fits))
 
 
 def _by_walk(

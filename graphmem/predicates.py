@@ -53,7 +53,9 @@ class Relation:
 class Family:
     """Relations that state one thing.
 
-    A spelling is a predicate. ``*`` in it stands for one word that does not look like a plural; a
+    A spelling is a predicate; an "is" before a preposition may be missing ("employed by"), and what
+    ends in "noun is" is also told by the noun ("employer", "has new employer", "employer changed
+    to"). ``*`` in it stands for one word that does not look like a plural; a
     kind in brackets at its end (``(date)``, ``(diet)``, ``(age)``, ``(amount)``) asks that the
     object is one.
 
@@ -108,7 +110,9 @@ FAMILIES: tuple[Family, ...] = (
          "moved back to (place)", "has moved back to (place)", "relocated to (place)",
          "has relocated to (place)", "settled in",
          "home is", "home is in", "new home is", "new home is in", "home address is", "address is",
-         "new address is", "has address", "has new address", "lives again in", "lives back in"),
+         "new address is", "has address", "has new address", "lives again in", "lives back in",
+         "residence is", "residence is in", "has residence in", "place of residence is",
+         "city of residence is", "city is"),
         inverse=("is address of", "is the address of", "is new address of", "is home address of",
                  "is home of", "is new home of"),
         enders=("moved from", "has moved from", "moved away from", "has moved away from",
@@ -118,14 +122,17 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "seat",
         ("is based in", "is headquartered in", "has headquarters in", "has its headquarters in",
-         "headquarters is in", "headquarters are in", "has head office in", "head office is in"),
+         "headquarters is in", "headquarters are in", "has head office in", "head office is in",
+         "moved headquarters to", "moved its headquarters to", "relocated headquarters to",
+         "relocated its headquarters to"),
         enders=("moved from", "moved away from", "moved out of", "relocated from"),
     ),
     Family(
         "employer",
         ("works at", "works for", "job is at", "new job is at", "new job is with", "has job at",
          "has job with", "has a job with", "has new job at", "has a new job with", "was hired by",
-         "has been hired by", "got hired by", "was hired at", "is employed with", "found work at",
+         "is hired by", "has been hired by", "got hired by", "was hired at", "is employed with",
+         "found work at",
          "found a job at", "found a new job at", "changed jobs to", "switched jobs to",
          "starts work at", "started a job with", "started a new job with", "is working at",
          "is working for", "is employed by",
@@ -152,7 +159,8 @@ FAMILIES: tuple[Family, ...] = (
         "job",
         ("job is", "new job is", "has job", "has new job", "job title is", "has job title",
          "works as", "is working as", "is employed as", "will work as", "has job as",
-         "has new job as", "got a job as", "got a new job as", "profession is", "occupation is"),
+         "has new job as", "got a job as", "got a new job as", "profession is", "occupation is",
+         "is promoted to", "was promoted to", "has been promoted to", "got promoted to"),
         enders=("stopped working as", "quit as", "resigned as", "retired as"),
     ),
     Family(
@@ -170,8 +178,9 @@ FAMILIES: tuple[Family, ...] = (
         ("is girlfriend of", "is boyfriend of", "is partner of", "is dating", "is going out with",
          "is engaged to", "is together with", "is in a relationship with"),
         enders=("broke up with", "has broken up with", "split up with", "has split up with",
-                "split from", "separated from", "is ex-partner of", "is ex-girlfriend of",
-                "is ex-boyfriend of", "is the ex of", "is ex of"),
+                "split from", "separated from", "broke off engagement with",
+                "broke off engagement to", "called off engagement to", "is ex-partner of",
+                "is ex-girlfriend of", "is ex-boyfriend of", "is the ex of", "is ex of"),
         is_single=False, is_mutual=True,
     ),
     Family(
@@ -201,8 +210,8 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "diet",
         ("is (diet)", "has been (diet)", "became (diet)", "has become (diet)", "went (diet)",
-         "has gone (diet)", "turned (diet)", "diet is", "follows (diet)", "is on (diet)",
-         "eats (diet)"),
+         "has gone (diet)", "turned (diet)", "diet is", "follows (diet)", "follows diet",
+         "is on (diet)", "eats (diet)", "dietary preference is"),
         enders=("stopped being", "gave up being"),
     ),
     Family("name", ("name is", "new name is", "full name is", "has full name", "is called",
@@ -213,7 +222,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("age", ("age", "age is", "has age", "is aged", "is (age)", "turned (amount)",
                    "has turned (amount)", "is turning (amount)")),
     Family("birthday", ("birthday is", "has birthday", "birthday is on", "was born on",
-                        "date of birth is")),
+                        "is born on", "date of birth is")),
     _attribute("time zone", "timezone is"),
     _attribute("phone number", "phone is", "mobile number is", "telephone number is"),
     _attribute("email address", "email is", "has email", "e-mail is", "e-mail address is"),
@@ -222,7 +231,8 @@ FAMILIES: tuple[Family, ...] = (
         "zip code", "home town", "hometown", "room number", "flat number", "password", "passcode",
         "pin", "door code", "code", "licence plate", "license plate", "account number",
         "blood type", "shoe size", "dress size", "opening time", "closing time", "start time",
-        "departure time", "meeting point", "next appointment",
+        "departure time", "meeting point", "next appointment", "gate", "platform",
+        "marital status", "relationship status",
     )),
     # One has one of each at a time; who has two tells so in other words.
     *(_attribute(name) for name in (
@@ -237,11 +247,16 @@ FAMILIES: tuple[Family, ...] = (
     _attribute("rent", "pays rent of"),
     _attribute("price", "costs (amount)", "is priced at", "now costs (amount)"),
     Family("favorite", ("favourite is", "favourite *", "favourite * is", "favourite * * is",
+                        "favourite * * *", "favourite * * * is",
                         "has favourite *", "has favourite * *", "new favourite * is",
                         "new favourite * * is", "has new favourite *", "has new favourite * *"),
            inverse=("is favourite * of", "is the favourite * of", "is new favourite * of",
                     "is favourite * * of", "is the favourite * * of")),
     Family("preferred", ("preferred *", "preferred * is", "has preferred *")),
+    # Of what is called so there is one.
+    Family("current", ("current *", "current * is", "current * * is", "has current *")),
+    Family("main", ("main *", "main * is", "main * * is", "has main *", "primary *",
+                    "primary * is", "primary * * is", "has primary *")),
     Family("colour", ("colour is", "color is", "is painted", "will be painted", "was painted",
                       "has been painted", "is going to be painted", "is painted in")),
     Family(
@@ -255,19 +270,22 @@ FAMILIES: tuple[Family, ...] = (
          "was pushed back to (date)", "was brought forward to (date)", "was changed to (date)",
          "is extended to (date)", "was extended to (date)", "has been extended to (date)",
          "has been postponed to (date)", "has been rescheduled to (date)", "will be (date)",
+         "is postponed until (date)", "was postponed until (date)", "is pushed to (date)",
+         "is pushed back to (date)", "is brought forward to (date)", "is changed to (date)",
          "date is", "new date is",
          "has date", "has new date"),
     ),
     Family("time", ("is at (clock)", "starts at (clock)", "begins at (clock)",
                     "will start at (clock)", "will be at (clock)", "was moved to (clock)",
-                    "has been moved to (clock)", "moved to (clock)", "is moved to (clock)")),
+                    "has been moved to (clock)", "moved to (clock)", "is moved to (clock)",
+                    "time is (clock)")),
     Family("opening", ("opens at (clock)",)),
     Family("closing", ("closes at (clock)",)),
     Family("departure", ("departs at (clock)",)),
     Family("open", ("is open on",), opposes=("closed",), is_single=False),
     Family("closed", ("is closed on",), opposes=("open",), is_single=False),
     Family("deadline", ("deadline is", "new deadline is", "has deadline", "is due on (date)",
-                        "is due by (date)", "is due (date)")),
+                        "is due by (date)", "is due (date)", "due date is")),
     Family("start", ("starts on (date)", "will start on (date)", "begins on (date)",
                      "start date is")),
     Family("arrival", ("will arrive on (date)", "arrives on (date)", "is arriving on (date)")),
@@ -357,8 +375,8 @@ _NO_VERBS = frozenset({
 })
 _OFFICE_NAMES = (*_OFFICES, "leader")
 _HELD = re.compile(
-    r"(?:is|becam|becom|has becom|has become|was mad|was made|was nam|was named|was elected|"
-    r"was appointed|will be|took over as) (?:the )?(?:new |acting )?"
+    r"(?:(?:is|becam|becom|has becom|has become|was mad|was made|was nam|was named|was elected|"
+    r"was appointed|will be|took over as) )?(?:the )?(?:new |acting )?"
     rf"({'|'.join(map(re.escape, _OFFICE_NAMES))}) (?:of|at|for)"
 )
 # What is in one of these is no home.
@@ -384,11 +402,33 @@ one family competes with each other. ``SINGLE_VALUED | {"drives"}`` declares mor
 
 # Who cannot do that dislikes.
 _ENDURED = frozenset({"can stand", "can bear"})
-_IDLE = frozenset({"now", "currently", "presently"})
+_IDLE = frozenset({
+    "now", "currently", "presently", "still", "recently", "actually", "really", "finally",
+    "officially", "newly",
+})  # fmt: skip
+# "has since moved to", "just moved to"; "is not just" denies nothing.
+_IDLE_THERE = re.compile(
+    r"(?<=\bhas )since (?=\w)|(?<=\bhave )since (?=\w)|(?<!\bnot )\bjust (?=\w)"
+)
+# "colour" as "color"
+_AMERICAN = re.compile(r"\b(favo|colo|flavo)u(?=r)")
+# "worksAt"
+_JOINED = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_FORMERLY = re.compile(r"(?:has |have |had )?\b(?:formerly|previously) | (?:formerly|previously)\b")
+# What an "is" may be left out before: "allergic to", "employed by", "member of". These few words
+# say something else without it.
+_WITHOUT_IS = re.compile(
+    r"(?:an? |the )?(?!(?:used|painted|called|closed)\b)"
+    r"(\S.* (?:of|in|at|on|by|to|for|with|from|until))"
+)
+# Around a noun: "has new", "current".
+_LEAD = re.compile(r"\A(?:has (?:an? )?|the (?=new |current ))?(?:(?:new|current|present) )?")
 _KIND = re.compile(r"(.*) \((\w+)\)")
 _SINCE = re.compile(r"(?:has|have) been (.+) since")
 _OWNED = re.compile(r"(?P<owner>.+?)(?:'s|(?<=s)') (?P<thing>.+)")
 _OF = re.compile(r"(?:the )?(?P<thing>.+?) of (?P<owner>.+)")
+# What is told of a thing, may be told of its date or address: "the deadline is on Friday".
+_OF_ANYTHING = ("date", "time", "residence")
 _MUTUAL = frozenset(family.name for family in FAMILIES if family.is_mutual)
 _FROM_TO = re.compile(r"(.+?) to (.+)")
 # "moved from Oslo to" and "Bergen"
@@ -398,32 +438,20 @@ _CALLED_OFF = re.compile(
     r"(?:has |have )?(?:cancelled|canceled|called off) (?:(?:his|her|its|their|the) )?"
     r"(.+ (?:with|to|at|of|for|in|on))"
 )
-_BECAME = frozenset(
-    {
-        "changed to",
-        "was changed to",
-        "has changed to",
-        "has been changed to",
-        "went up to",
-        "has gone up to",
-        "went down to",
-        "has gone down to",
-        "rose to",
-        "has risen to",
-        "increased to",
-        "was increased to",
-        "was raised to",
-        "dropped to",
-        "fell to",
-        "was lowered to",
-        "was set to",
-        "is set to",
-        "was extended to",
-        "was replaced by",
-        "becomes",
-        "became",
-    }
+_BECAME = re.compile(
+    r"(?:(?:is|was|has|has been|will be|got) )?(?:(?:changed|updated|reset|set|raised|increased|"
+    r"lowered|reduced|cut|extended|postponed|rescheduled|delayed|moved|pushed(?: back| out)?|"
+    r"brought forward|bumped up|went up|gone up|went down|gone down|rose|risen|dropped|fell|fallen)"
+    r" (?:to|until)|becom(?:e|es)|became|replaced (?:by|with))"
 )
+# "deadline was moved to", "email is"
+_TURNED = re.compile(rf"(?P<noun>.+?) (?:is|{_BECAME.pattern})")
+# Nouns that are verbs, too: alone they are the noun where a number or an address follows.
+_VERBS_TOO = frozenset(
+    "rent price code pin coach chair captain mentor tutor email phone head lead vet name age time"
+    " date home start".split()
+)
+_MARKED = re.compile(r"[\d@]")
 _INSTEAD = re.compile(r"(.+?),? (?:instead of|rather than|and not|not) (.+)")
 _MAY_INSTEAD = re.compile(r" (?:instead of|rather than|not) ")
 _AGE = re.compile(r"\S+ (?:years?|months?) old")
@@ -431,15 +459,21 @@ _CLOCK = re.compile(r"(?:\d{1,2}(?:[:.h]\d{2})?(?: ?(?:am|pm|a\.m|p\.m|o'clock))
 _ISO_DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")
 _WORD = re.compile(r"[^\W_]+")
 _MONTH_WORDS = frozenset(MONTHS) | {month[:3] for month in MONTHS} | {"sept"}
-_DATE_WORDS = _MONTH_WORDS | frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday the of on at in from am pm".split()
+_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+_DATE_WORDS = (
+    _MONTH_WORDS
+    | _WEEKDAYS
+    | frozenset(
+        "the of on at in from am pm next this coming morning afternoon evening noon".split()
+    )
 )
+_DAY_OF_MONTH = re.compile(r"(?:the )?\d{1,2}(?:st|nd|rd|th)")
 # "was not" and "has not" tell of the past, and "must not" is no denial of "must".
 _DENIAL = re.compile(
     r"(?P<none>(?:has|have)) (?:no(?= \w)|no\Z|not\Z)|\bnever had\Z|"
-    r"(?P<is>\b(?:is|are|am|will|can)) not\b(?! (?:only|stand|bear)\b)"
-    r"|\b(?P<do>does|do) (?:not\b(?! only\b)|no longer|never) (?P<verb>\w+)"
-    r"|\b(?:no longer|never)\b"
+    r"(?P<is>\b(?:is|are|am|will|can)) not\b(?! (?:only|just|stand|bear)\b)"
+    r"|\b(?P<do>does|do) (?:not\b(?! (?:only|just)\b)|no longer|never) (?P<verb>\w+)"
+    r"|\b(?:no longer|never)\b|\Anot (?!(?:only|just)\b)(?=\w)"
 )
 _LEFT_OVER = re.compile(r"\b(?:any ?more|any longer)\b")
 _TAIL = re.compile(r"[,\s]+(?:any ?more|any longer)\W*\Z", re.IGNORECASE)
@@ -522,10 +556,13 @@ def affirmed(triple: Triple) -> Triple:
 
 
 def _plain(predicate: str) -> str:
-    text = normal_form(predicate.replace("_", " ")).replace("favourite", "favorite")
+    if " " not in predicate:
+        predicate = _JOINED.sub(" ", predicate.replace("_", " "))
+    text = _AMERICAN.sub(r"\1", normal_form(predicate.replace("_", " ")))
     # An object belongs to the clause that it follows: "eats fish but no meat, is now".
     text = text.rpartition(", ")[2]
-    return " ".join(_CONTRACTED.get(word, word) for word in text.split() if word not in _IDLE)
+    text = " ".join(_CONTRACTED.get(word, word) for word in text.split() if word not in _IDLE)
+    return _IDLE_THERE.sub("", text)
 
 
 def _affirmed(found: re.Match[str]) -> str:
@@ -583,8 +620,10 @@ def read(
     if plan.left:
         value = f"{plan.left} to {value}"
     entry, value = _fitting(plan.entries, value)
-    if entry is None and (plan.name == "is" or plan.name in _BECAME):
-        entry, subject, value = _of_attribute(subject, value, single_valued)
+    if plan.is_of_attribute and (entry is None or entry.name in _OF_ANYTHING):
+        found, owner, said_of = _of_attribute(subject, value, single_valued)
+        if found:
+            entry, subject, value = found, owner, said_of
     if entry is None:
         names: tuple[str, ...] = (plan.compared,)
     elif entry.is_single or (entry.family and entry.family.opposes):
@@ -614,7 +653,8 @@ def _of_attribute(
 ) -> tuple[_Entry | None, str, str]:
     """What "is" states of a thing that belongs to another, with its owner and the value.
 
-    "Ana's favourite colour is red" is about Ana, "the wifi password is 1234" about the password.
+    "Ana's favourite colour is red" is about Ana, "the wifi password is 1234" about the wifi, and
+    "the password is 1234" about the password.
     """
     owned = _OWNED.fullmatch(subject) or _OF.fullmatch(subject)
     if owned:
@@ -622,13 +662,13 @@ def _of_attribute(
         entry, found = _entry(f"{_plain(thing)} is", value, declared)
         if entry and entry.is_single:
             return entry, owner, found
-    said = subject.split()
+    said = _LEAD.sub("", subject, count=1).split()
     for start in range(max(0, len(said) - 3), len(said)):
         # Of "the king" one can say much; what has a number is the thing's own.
-        is_named = said[:start] not in ([], ["the"]) or any(map(str.isdigit, value))
+        owner = " ".join(said[:start]) if said[:start] not in ([], ["the"]) else ""
         entry, found = _entry(f"{_plain(' '.join(said[start:]))} is", value, declared)
-        if is_named and entry and entry.is_single:
-            return entry, subject, found
+        if (owner or any(map(str.isdigit, value))) and entry and entry.is_single:
+            return entry, owner or subject, found
     return None, subject, value
 
 
@@ -662,6 +702,7 @@ class _Plan:
         value: the value that stands in the predicate itself ("has been vegan since"); or ``""``.
         left: the value that is left by one predicate with where it leads ("moved from Oslo to").
         is_ender: whether it may end something.
+        is_of_attribute: whether it may tell of the subject what the subject is called by.
     """
 
     name: str
@@ -671,12 +712,13 @@ class _Plan:
     value: str = ""
     left: str = ""
     is_ender: bool = False
+    is_of_attribute: bool = False
 
 
 @lru_cache(maxsize=1 << 14)
 def _plan(predicate: str, declared: frozenset[str]) -> _Plan:
     told = relation(predicate)
-    name, value = told.name, ""
+    name, value = _once(told.name), ""
     since, moved = _SINCE.fullmatch(name), _MOVED.fullmatch(name)
     if since:
         name, value = "is", since[1]
@@ -685,7 +727,41 @@ def _plan(predicate: str, declared: frozenset[str]) -> _Plan:
         name, left = moved.groups()
     compared = _compared(name)
     is_ender = any((compared in _ENDERS, _OVER.match(name), _CALLED_OFF.fullmatch(name)))
-    return _Plan(name, compared, told.flips, _entries(compared, declared), value, left, is_ender)
+    entries = (*_of_noun(name, declared), *_entries(compared, declared))
+    may_be = name == "is" or bool(_BECAME.fullmatch(name))
+    may_be = may_be or any(entry.name in _OF_ANYTHING[:2] for entry in entries)
+    return _Plan(name, compared, told.flips, entries, value, left, is_ender, may_be)
+
+
+def _once(name: str) -> str:
+    """A relation that says "formerly" as one that says "used to"."""
+    found = _FORMERLY.search(name)
+    if not found:
+        return name
+    verb, space, rest = (name[: found.start()] + name[found.end() :]).strip().partition(" ")
+    if verb in ("was", "were"):
+        verb = "be"
+    elif verb.endswith("ed"):
+        verb = verb[:-3] if verb[-3:-2] == verb[-4:-3] not in tuple("lsz") else verb[:-2]
+    return f"used to {verb}{space}{rest}"
+
+
+def _of_noun(name: str, declared: frozenset[str]) -> tuple[_Entry, ...]:
+    """The families of a noun in whatever words it is told: "employer", "has new diet"."""
+    bare = _LEAD.sub("", name, count=1)
+    turned = _TURNED.fullmatch(bare)
+    noun = turned["noun"] if turned else bare
+    first, is_alone = noun.partition(" ")[0], noun == name
+    # "rents" and "dating" are no nouns.
+    if first in ("", "is") or (is_alone and _verb(first) != first.removesuffix("e")):
+        return ()
+    entries = _entries(_compared(f"{noun} is"), declared)
+    kind = "mark" if is_alone and noun in _VERBS_TOO else ""
+    return tuple(
+        replace(entry, kind=entry.kind or kind)
+        for entry in entries
+        if entry.is_single and not entry.is_inverse
+    )
 
 
 def _ended(said: Reading, denies: tuple[str, ...], denied: str) -> Reading:
@@ -741,6 +817,9 @@ def _compared(name: str) -> str:
     """A relation whose verb is in its plainest form: "lives in" and "living in" are one."""
     first, space, rest = name.partition(" ")
     verb = _verb(first)
+    bare = _WITHOUT_IS.fullmatch(rest) if verb == "is" else None
+    if bare:
+        return _compared(bare[1])
     if verb == "is":
         second = rest.partition(" ")[0]
         if second.endswith("ing") and len(second) > 5 and second not in _NO_VERBS:
@@ -866,19 +945,27 @@ def _as_amount(object_: str) -> str | None:
 
 
 def _as_date(object_: str) -> str | None:
-    """A date and nothing else: "6 June 2026", "the 6th of June", "Friday, 6 June at 3 pm"."""
+    """A date and nothing else: "6 June 2026", "the 6th of June", "Friday, 6 June at 3 pm".
+
+    A weekday alone is the next one; "Mondays" are a habit.
+    """
     if _ISO_DATE.fullmatch(object_):
         return object_
     said = _WORD.findall(object_)
     if not all(word in _DATE_WORDS or word[0].isdigit() for word in said):
         return None
-    return (
-        object_ if _MONTH_WORDS.intersection(said) and any(w[0].isdigit() for w in said) else None
-    )
+    is_of_month = bool(_MONTH_WORDS.intersection(said)) and any(w[0].isdigit() for w in said)
+    is_weekday = not _WEEKDAYS.isdisjoint(said)
+    is_date = is_of_month or is_weekday or _DAY_OF_MONTH.fullmatch(object_)
+    return object_ if is_date else None
 
 
 def _as_clock(object_: str) -> str | None:
     return object_ if _CLOCK.fullmatch(object_) else None
+
+
+def _as_marked(object_: str) -> str | None:
+    return object_ if _MARKED.search(object_) else None
 
 
 def _as_place(object_: str) -> str | None:
@@ -890,6 +977,7 @@ _KINDS: Mapping[str, Callable[[str], str | None]] = {
     "diet": _as_diet,
     "age": _as_age,
     "amount": _as_amount,
+    "mark": _as_marked,
     "date": _as_date,
     "clock": _as_clock,
     "place": _as_place,

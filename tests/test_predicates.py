@@ -30,6 +30,8 @@ from graphmem.types import Triple
         ("can't eat", "can eat"),
         ("does not live in any more", "lives in"),
         ("is_not_allergic_to", "is allergic to"),
+        ("not allergic to", "allergic to"),
+        ("does not currently work at", "works at"),
     ],
 )
 def test_a_denial_is_taken_out_of_a_predicate(predicate, name):
@@ -39,6 +41,7 @@ def test_a_denial_is_taken_out_of_a_predicate(predicate, name):
 @pytest.mark.parametrize(
     "predicate",
     ["lives in", "must not eat", "did not go to", "has not drunk", "is not only", "never", "not",
+     "is not just", "not only likes",
      "knows", "notices", "is notable for", "longer than", "rents"],
 )  # fmt: skip
 def test_what_is_no_denial_of_the_present(predicate):
@@ -69,13 +72,31 @@ def test_reading_never_raises_and_a_denial_is_read_once(subject, predicate, obje
 SAME = [
     [("Ana", "works for", "Acme"), ("ana", "got a job at", "Acme"), ("Acme", "employs", "Ana"),
      ("Ana", "will work at", "ACME"), ("Ana's employer", "is", "Acme")],
+    [("Ana", "employed_by", "Acme"), ("Ana", "employer", "Acme"), ("Ana", "has_employer", "Acme"),
+     ("Ana", "worksAt", "Acme"), ("Ana", "current employer is", "Acme"),
+     ("Ana", "hired by", "Acme")],
+    [("Ana", "is allergic to", "nuts"), ("Ana", "allergic_to", "nuts")],
+    [("Ana", "is a member of", "the choir"), ("Ana", "member of", "choir")],
+    [("Ana", "married to", "Rui"), ("Ana", "spouse", "Rui"), ("Ana", "husband", "Rui")],
+    [("Ana", "diet", "vegan"), ("Ana", "has_diet", "vegan"), ("Ana", "follows diet", "vegan")],
+    [("Ana", "email", "ana@example.org"), ("Ana", "has new email", "ana@example.org")],
+    [("Eva", "CEO of", "Acme"), ("Eva", "is the CEO of", "Acme"), ("Acme", "has_ceo", "Eva")],
+    [("project", "deadline is", "Friday"), ("project", "deadline_moved_to", "Friday"),
+     ("the project deadline", "was moved to", "Friday"), ("project's deadline", "is", "Friday")],
+    [("wifi", "password changed to", "x9"), ("the new wifi password", "is", "x9")],
+    [("fair", "date", "6 June"), ("fair", "rescheduled to", "6 June"),
+     ("fair", "postponed until", "6 June")],
+    [("Ana", "current project is", "Apollo"), ("Ana", "current_project", "Apollo")],
     [("Ana", "lives in", "Oslo"), ("Ana", "moved to", "Oslo"), ("Ana", "now lives in", "Oslo"),
+     ("Ana", "has since moved to", "Oslo"), ("Ana", "just moved to", "Oslo"),
+     ("Ana", "recently relocated to", "Oslo"), ("Ana", "residence", "Oslo"),
      ("Ana", "live in", "Oslo"), ("Ana", "Lives_In", "Oslo"), ("Ana's home", "is", "Oslo")],
     [("Rui", "is boss of", "Ana"), ("Ana", "reports to", "Rui"), ("Ana's boss", "is", "Rui")],
     [("Marta", "is builder of", "the house"), ("the house", "has builder", "Marta")],
     [("Ana", "is", "vegan"), ("Ana", "became", "a vegan"), ("Ana", "has been vegan since", "2020"),
      ("Ana", "eats fish but nothing else, is now", "vegan")],
-    [("Ana", "favourite colour is", "red"), ("Ana's favorite colour", "is", "red"),
+    [("Ana", "favourite colour is", "red"), ("Ana", "favorite_color", "red"),
+     ("Ana's favorite colour", "is", "red"),
      ("Ana", "has_favourite_colour", "red")],
     [("fair", "is on", "6 June 2026"), ("fair", "was moved to", "6 June 2026"),
      ("fair", "takes place on", "6 June 2026")],
@@ -103,6 +124,15 @@ def test_spellings_of_one_family_are_one(spellings):
         (("Ana", "likes", "jam"), ("Ana", "hates", "jam")),
         (("Ana", "lives in", "Oslo"), ("Ana", "was born in", "Oslo")),
         (("Ana's brother", "is", "Rui"), ("Ana", "brother is", "Rui")),
+        (("Ana", "tutors", "Rui"), ("Ana", "tutor is", "Rui")),
+        (("they", "email", "Rui"), ("they", "email is", "Rui")),
+        (("Ana", "dates", "Rui"), ("Ana", "date is", "Rui")),
+        (("Ana", "painted in", "red"), ("Ana", "is painted in", "red")),
+        (("Ana", "called", "Rui"), ("Ana", "is called", "Rui")),
+        (("rent", "increased by", "50"), ("rent", "increased to", "50")),
+        (("Ana", "also lives in", "Oslo"), ("Ana", "lives in", "Oslo")),
+        (("front door code", "is", "1"), ("back door code", "is", "1")),
+        (("yoga", "is on", "Mondays"), ("yoga", "is on", "Monday")),
     ],
 )
 def test_what_is_alike_is_not_the_same(one, other):
@@ -130,7 +160,7 @@ def test_every_spelling_is_read_as_its_family():
     for family in FAMILIES:
         for spelling in family.spellings:
             bare, _, kind = spelling.partition(" (")
-            said = read("it", bare.replace("*", "colour"), samples.get(kind[:-1], "that"))
+            said = read("it", bare.replace("*", "soup"), samples.get(kind[:-1], "that"))
             assert any(name.startswith(family.name) for name in said.names), spelling
             assert said.is_single == family.is_single, spelling
 
@@ -138,7 +168,9 @@ def test_every_spelling_is_read_as_its_family():
 @pytest.mark.parametrize(
     ("object_", "is_date"),
     [("6 June 2026", True), ("the 6th of June", True), ("2026-06-06", True), ("June", False),
-     ("Friday 6 June at 3 pm", True), ("Rua 6, June Street", False), ("the shelf", False),
+     ("Friday 6 June at 3 pm", True), ("Friday", True), ("next Tuesday evening", True),
+     ("the 21st", True), ("the 5th floor", False), ("Monday's child", False),
+     ("Rua 6, June Street", False), ("the shelf", False),
      ("Flat 5, Oslo on 26 July 2025", False), ("Tuesdays", False)],
 )  # fmt: skip
 def test_a_date_is_nothing_but_a_date(object_, is_date):
@@ -157,6 +189,8 @@ def test_a_date_is_nothing_but_a_date(object_, is_date):
         (("Ana", "moved from", "Oslo to Rome"), ("Ana", "lives in", "Oslo")),
         (("Ana", "used to live in", "Oslo"), ("Ana", "moved to", "Oslo")),
         (("Ana", "used to be", "vegan"), ("Ana", "is", "vegan")),
+        (("Ana", "formerly lived in", "Oslo"), ("Ana", "lives in", "Oslo")),
+        (("Ana", "was previously employed by", "Acme"), ("Ana", "works for", "Acme")),
         (("Ana", "stopped working at", "Acme"), ("Ana", "works for", "Acme")),
         (("Ana", "stopped drinking", "coffee"), ("Ana", "drinks", "coffee")),
         (("Ana", "stopped", "drinking coffee"), ("Ana", "drinks", "coffee")),

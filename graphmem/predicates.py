@@ -436,6 +436,8 @@ _OWNED = re.compile(r"(?P<owner>.+)(?:'s|(?<=s)') (?P<thing>.+)")
 _OF = re.compile(r"(?:the )?(?P<thing>.+?) of (?P<owner>.+)")
 _TITLE = re.compile(r"(?:an? |the )?(?:new |current )?(?P<thing>.+?) of (?P<owner>.+)")
 _POINTING = frozenset("today tomorrow this that it here there".split())
+# "quit Ana's job at" is to be read as "quit job at".
+_ONES_OWN = re.compile(r"\b(?:his|her|its|their|my|our|\S+'s) (?=(?:job|position|membership) )")
 # Of a job one leaves who gives it: "quit" and "her job at Acme".
 _PLACE_AT = re.compile(
     r"(?:.+'s? |\S+ )?(?:job|position|role|post|subscription|membership)"
@@ -848,6 +850,7 @@ def _fitting(entries: Iterable[_Entry], object_: str) -> tuple[_Entry | None, st
 @lru_cache(maxsize=1 << 14)
 def _compared(name: str) -> str:
     """A relation whose verb is in its plainest form: "lives in" and "living in" are one."""
+    name = _ONES_OWN.sub("", name)
     first, space, rest = name.partition(" ")
     verb = _verb(first)
     bare = _WITHOUT_IS.fullmatch(rest) if verb == "is" else None

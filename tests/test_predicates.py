@@ -192,6 +192,7 @@ def test_a_date_is_nothing_but_a_date(object_, is_date):
         (("Ana", "resigned from", "Acme"), ("Acme", "employs", "Ana")),
         (("Ana", "moved out of", "Oslo"), ("Ana", "lives in", "Oslo")),
         (("Ana", "quit", "her job at Acme"), ("Ana", "works at", "Acme")),
+        (("Ana", "quit Ana's job at", "Acme"), ("Ana", "works at", "Acme")),
         (("Ana", "cancelled", "Ana's membership at the gym"), ("Ana", "joined", "the gym")),
         (("Ana", "moved from", "Oslo to Rome"), ("Ana", "lives in", "Oslo")),
         (("Ana", "used to live in", "Oslo"), ("Ana", "moved to", "Oslo")),

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import date, datetime
 from functools import lru_cache
 
+from graphmem.predicates import DATES, read
 from graphmem.times import MONTHS, span
 from graphmem.types import Passage, Triple
 from graphmem.words import words
@@ -67,12 +68,18 @@ _DECADE = re.compile(r"(?:1[89]|20)?\d0'?s")
 def dated(triple: Triple, passage: Passage) -> Triple:
     """The triple without the dates that neither its passage nor what that answers yields.
 
+    What tells of a date ("the meeting is on 21 May") is so from when it was said: the date is its
+    object, and not since when it holds.
+
     Args:
         triple: what an extractor read.
         passage: where, with the passages just before it: the last of them may be the question.
     """
     if triple.valid_from is None and triple.valid_to is None:
         return triple
+    told = read(triple.subject, triple.predicate, triple.object, triple.polarity)
+    if not DATES.isdisjoint(told.names):
+        return replace(triple, valid_from=None, valid_to=None)
     said = [passage.full_text, *(one.text for one in passage.before[-1:])]
     heard = _Heard("\n".join(said), passage.said_at, passage.role == "document")
     return replace(

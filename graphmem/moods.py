@@ -16,15 +16,23 @@ __all__ = ["mood", "takes_back"]
 _MARKER = (
     r"(?:(?:(?:i'?m|i am|i was|was) )?(?:just|only|totally) (?:kidding|joking|messing with you)"
     r"|(?:i'?m|i am|i was) (?:kidding|joking|pulling your leg)"
-    r"|that was (?:just )?a joke|it was (?:just )?a joke|j/k|jk|not really,? (?:lol|haha+))\b"
+    r"|(?:just|only) pulling your leg|(?:i'?m|i am|i was) (?:just |only )?being sarcastic"
+    r"|april fools?!|(?:that|it) was (?:just )?(?:a joke|sarcasm)"
+    r"|j/k|jk|not really,? (?:lol|haha+))\b"
 )
 # "I'm not just kidding" and "no, I'm kidding" differ by what stands right before.
 _WITHIN = re.compile(rf"(?<=.)(?<!not )(?<!never )(?<!isn't )\b{_MARKER}", re.DOTALL)
-_SIGN = re.compile(r"(?<=\S\s)/[sj]\W{0,9}\Z")
+# "/s", "(joking!)", "… kidding." at the end; "no kidding" is in earnest.
+_SIGN = re.compile(
+    r"(?<=\S\s)/[sj]\W{0,9}\Z|(?<=[\w\s])[^\w\s]\W{0,9}(?:kidding|joking|sarcasm)"
+    r"(?:,? (?:obviously|of course))?\W{0,9}\Z"
+)
+_LABEL = re.compile(r"\A\W*(?:joke|sarcasm)\s?:")
 _FILLER = r"(?:(?:lol|haha\w*|hehe\w*|no|nah|nope|ok|okay|sorry|well|oh|ha)\b[\s,.!:)]*)*"
 # Nearly every text has none of these, and need not be looked at closer.
 _HINT = re.compile(
-    r"kidding|joking|messing|pulling|a joke|j/?k\b|not really|/[sj]\b", re.IGNORECASE
+    r"kidding|joking|messing|pulling|joke\b|sarcas|fools?!|j/?k\b|not really|/[sj]\b",
+    re.IGNORECASE,
 )
 _FIRST = re.compile(rf"\A\W*{_FILLER}{_MARKER}")
 
@@ -48,7 +56,7 @@ def _is_marked(text: str) -> bool:
     text = _plain(text)
     # What stands at the beginning is about the message before.
     start = first.end() if (first := _FIRST.match(text)) else 0
-    return bool(_SIGN.search(text) or _WITHIN.search(text, start))
+    return bool(_SIGN.search(text) or _LABEL.match(text) or _WITHIN.search(text, start))
 
 
 def takes_back(passage: Passage) -> bool:

@@ -21,6 +21,7 @@ from graphmem.times import MONTHS
 from graphmem.types import Triple
 
 __all__ = [
+    "DATES",
     "DETERMINERS",
     "FAMILIES",
     "SINGLE_VALUED",
@@ -166,7 +167,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "spouse",
         ("is married to", "got married to", "spouse is", "has spouse", "husband is", "wife is",
-         "has husband", "has wife"),
+         "has husband", "has wife", "married", "has married", "remarried"),
         inverse=("is husband of", "is wife of", "is spouse of", "is the husband of",
                  "is the wife of"),
         enders=("divorced", "has divorced", "is divorced from", "got divorced from",
@@ -216,7 +217,8 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family("name", ("name is", "new name is", "full name is", "has full name", "is called",
                     "is now called", "is named", "is renamed", "is renamed to", "was renamed",
-                    "was renamed to", "has been renamed", "has been renamed to")),
+                    "was renamed to", "has been renamed", "has been renamed to"),
+           inverse=("is name of", "is the name of")),
     Family("weight", ("weighs (amount)", "weight is", "has weight of (amount)")),
     Family("height", ("height is", "is tall (amount)")),
     Family("age", ("age", "age is", "has age", "is aged", "is (age)", "turned (amount)",
@@ -254,9 +256,11 @@ FAMILIES: tuple[Family, ...] = (
                     "is favourite * * of", "is the favourite * * of")),
     Family("preferred", ("preferred *", "preferred * is", "has preferred *")),
     # Of what is called so there is one.
-    Family("current", ("current *", "current * is", "current * * is", "has current *")),
+    Family("current", ("current *", "current * is", "current * * is", "has current *"),
+           inverse=("is current * of", "is the current * of", "is current * * of")),
     Family("main", ("main *", "main * is", "main * * is", "has main *", "primary *",
-                    "primary * is", "primary * * is", "has primary *")),
+                    "primary * is", "primary * * is", "has primary *"),
+           inverse=("is main * of", "is the main * of", "is primary * of")),
     Family("colour", ("colour is", "color is", "is painted", "will be painted", "was painted",
                       "has been painted", "is going to be painted", "is painted in")),
     Family(
@@ -388,6 +392,9 @@ _UNITS = re.compile(r"\b(?:project|team|department|dept|group|squad|division|sec
                     r"shift|role|position|post|class|course|branch|sprint|phase|grade)\b")
 # fmt: on
 
+DATES = frozenset({"date", "time", "deadline", "start", "arrival", "birthday"})
+"""Families whose values are dates themselves: they tell when something is, not since when."""
+
 SINGLE_VALUED: frozenset[str] = frozenset(
     spelling
     for family in FAMILIES
@@ -425,8 +432,17 @@ _WITHOUT_IS = re.compile(
 _LEAD = re.compile(r"\A(?:has (?:an? )?|the (?=new |current ))?(?:(?:new|current|present) )?")
 _KIND = re.compile(r"(.*) \((\w+)\)")
 _SINCE = re.compile(r"(?:has|have) been (.+) since")
-_OWNED = re.compile(r"(?P<owner>.+?)(?:'s|(?<=s)') (?P<thing>.+)")
+_OWNED = re.compile(r"(?P<owner>.+)(?:'s|(?<=s)') (?P<thing>.+)")
 _OF = re.compile(r"(?:the )?(?P<thing>.+?) of (?P<owner>.+)")
+_TITLE = re.compile(r"(?:an? |the )?(?:new |current )?(?P<thing>.+?) of (?P<owner>.+)")
+_POINTING = frozenset("today tomorrow this that it here there".split())
+# "quit Ana's job at" is to be read as "quit job at".
+_ONES_OWN = re.compile(r"\b(?:his|her|its|their|my|our|\S+'s) (?=(?:job|position|membership) )")
+# Of a job one leaves who gives it: "quit" and "her job at Acme".
+_PLACE_AT = re.compile(
+    r"(?:.+'s? |\S+ )?(?:job|position|role|post|subscription|membership)"
+    r" (?:at|with|for|to|of|in) (.+)"
+)
 # What is told of a thing, may be told of its date or address: "the deadline is on Friday".
 _OF_ANYTHING = ("date", "time", "residence")
 _MUTUAL = frozenset(family.name for family in FAMILIES if family.is_mutual)
@@ -622,6 +638,8 @@ def read(
     entry, value = _fitting(plan.entries, value)
     if plan.is_of_attribute and (entry is None or entry.name in _OF_ANYTHING):
         found, owner, said_of = _of_attribute(subject, value, single_valued)
+        if found is None and entry is None:
+            found, owner, said_of = _of_title(subject, value, single_valued)
         if found:
             entry, subject, value = found, owner, said_of
     if entry is None:
@@ -670,6 +688,20 @@ def _of_attribute(
         if (owner or any(map(str.isdigit, value))) and entry and entry.is_single:
             return entry, owner or subject, found
     return None, subject, value
+
+
+def _of_title(subject: str, title: str, declared: frozenset[str]) -> tuple[_Entry | None, str, str]:
+    """What "is" states of who holds something of another: "Eva is CEO of Acme", "is Ana's boss"."""
+    held, owned = _TITLE.fullmatch(title), _OWNED.fullmatch(title)
+    if held:
+        entry, found = _entry(f"is {_plain(held['thing'])} of", held["owner"], declared)
+        if entry and entry.is_single:
+            return entry, subject, found
+    elif owned and subject not in _POINTING:
+        entry, found = _entry(f"{_plain(owned['thing'])} is", subject, declared)
+        if entry and entry.is_single:
+            return entry, owned["owner"], found
+    return None, subject, title
 
 
 def _with_denial(said: Reading, plan: _Plan, entry: _Entry | None) -> Reading:
@@ -781,6 +813,9 @@ def _ended(said: Reading, denies: tuple[str, ...], denied: str) -> Reading:
 def _over(plan: _Plan, object_: str) -> tuple[tuple[str, ...], str] | None:
     """The names of what a relation ends, and of which value."""
     families = _ENDERS.get(plan.compared, ())
+    place = _PLACE_AT.fullmatch(object_) if families else None
+    if place:
+        return families, place[1]
     called_off = _CALLED_OFF.fullmatch(plan.name)
     if called_off:
         return (_compared(f"has {called_off[1]}"), *families), object_
@@ -815,11 +850,14 @@ def _fitting(entries: Iterable[_Entry], object_: str) -> tuple[_Entry | None, st
 @lru_cache(maxsize=1 << 14)
 def _compared(name: str) -> str:
     """A relation whose verb is in its plainest form: "lives in" and "living in" are one."""
+    name = _ONES_OWN.sub("", name)
     first, space, rest = name.partition(" ")
     verb = _verb(first)
     bare = _WITHOUT_IS.fullmatch(rest) if verb == "is" else None
     if bare:
         return _compared(bare[1])
+    if verb == "got" and rest.partition(" ")[0].endswith("ed"):
+        return f"was {rest}"
     if verb == "is":
         second = rest.partition(" ")[0]
         if second.endswith("ing") and len(second) > 5 and second not in _NO_VERBS:

@@ -101,3 +101,12 @@ def test_a_document_is_dated_by_its_year():
 )  # fmt: skip
 def test_any_text_is_read(text, value, said_at):
     assert kept(f"{text} 99 years ago", value, said_at=said_at) in (True, False)
+
+
+@pytest.mark.parametrize("predicate", ["is on", "was moved to", "deadline is"])
+def test_what_tells_of_a_date_does_not_begin_with_it(predicate):
+    passage = Passage("p", "m", "The fair is on 13 October 2025.", speaker="Ana", said_at=SAID)
+    told = Triple("fair", predicate, "13 October 2025", valid_from="2025-10-13")
+    assert dated(told, passage) == Triple("fair", predicate, "13 October 2025")
+    other = Triple("fair", "lasts", "a day", valid_from="2025-10-13")
+    assert dated(other, passage) == other

@@ -560,3 +560,10 @@ def test_what_is_no_more_ends_what_was(state, end):
 
 def stated(triple: Triple) -> Reading:
     return predicates.read(triple.subject, triple.predicate, triple.object, triple.polarity)
+
+
+def test_what_was_moved_is_ahead() -> None:
+    assert ("appointment", "got moved to", "16 June 2025") in said(
+        "Ana: The appointment got moved to 16 June."
+    )
+    assert ("Ana", "moved on", "6 June 2025") in said("Ana: I moved last friday.")

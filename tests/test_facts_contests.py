@@ -451,3 +451,39 @@ def test_in_the_end_what_is_live_holds(rows):
     live = {id_ for id_, one in facts.items() if one.is_live}
     now = held(facts, proof_of(stamped), day(99))
     assert now <= live | {id_ for id_, one in facts.items() if one.status == "disputed"}
+
+
+# --- plans
+
+
+def test_a_plan_is_cancelled_before_its_time_has_come():
+    plan = row("Ana | is going to | Malta", at=0, valid_from="2025-05")
+    off = row("Ana | is going to | Malta", "off", at=9, polarity=False)
+    on_again = row("Ana | is going to | Malta", "on", at=12, valid_from="2025-05")
+    proof = proof_of([plan, off])
+    facts = believed(proof)
+    live = [one.polarity for one in facts.values() if one.is_live]
+    assert live == [False]
+    assert not [facts[id_] for id_ in held(facts, proof, day(90)) if facts[id_].polarity]
+    live = [one.polarity for one in believed(proof_of([plan, off, on_again])).values()
+            if one.is_live]  # fmt: skip
+    assert live == [True]
+
+
+def test_a_plan_outlives_a_denial_of_other_words_or_of_before():
+    plan = "Ana | will work at | Acme"
+    told = row(plan, at=5, valid_from="2025-05")
+    assert state(told, row("Ana | works at | Acme", at=9, polarity=False))[plan.replace(" |", "")] \
+        == "live"  # fmt: skip
+    before = proof_of([told, row(plan, at=1, polarity=False)])
+    assert [one.polarity for one in believed(before).values() if one.is_live] == [True]
+
+
+def test_a_plan_is_changed_for_another_of_the_same_time():
+    assert state(
+        row("Ana | will work at | Acme", at=0, valid_from="2025-05"),
+        row("Ana | will work at | Globex", at=9, valid_from="2025-05", thread="u"),
+    ) == {
+        "Ana will work at Acme": "Ana will work at Globex",
+        "Ana will work at Globex": "live",
+    }

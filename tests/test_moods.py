@@ -31,6 +31,11 @@ def passage(text, **fields):
         "I moved to Mars, not really, lol",
         "I\u2019m only joking when I say I live on Mars",
         "I ran to Rome today (only joking)",
+        "I live on Mars (joking!)",
+        "I live on Mars \U0001f602 kidding!",
+        "I live on Mars. Sarcasm, obviously.",
+        "I love queues. I'm being sarcastic.",
+        "Joke: I live on Mars",
     ],
 )
 def test_a_marker_makes_a_joke(text):
@@ -52,6 +57,9 @@ def test_a_marker_makes_a_joke(text):
         "The folder is /srv/s",
         "I live in Oslo",
         "Jk Rowling lives in Oslo",
+        "I live in Oslo. No kidding!",
+        "Ana's joke: a long one about Oslo",
+        "I hate sarcasm",
     ],
 )
 def test_who_laughs_or_insists_is_in_earnest(text):

@@ -17,6 +17,8 @@ __all__ = ["Reader"]
 
 _YEAR = re.compile(r"1[0-9]\d\d|20\d\d")
 _UNTIL = frozenset("until till til by before".split())
+_MOVES = frozenset("move postpone reschedule push shift change extend delay bring".split())
+_AHEAD = frozenset({"to", "until", "till"})
 _LONG_OBJECT = 5
 _LONG_PREDICATE = 8
 
@@ -445,7 +447,10 @@ class Reader(Namer):
         if verb is None:
             return None
         governor = parse[parse[top].head]
-        is_past = verbs.is_past(parse, verbs.finite(parse, verb)) or governor.lower == "since"
+        # What "was moved to Monday" in the past lies ahead.
+        is_moved = parse[verb].lemma in _MOVES and governor.lower in _AHEAD
+        is_past = verbs.is_past(parse, verbs.finite(parse, verb)) and not is_moved
+        is_past = is_past or governor.lower == "since"
         day = mention.resolve(self.said_at, is_past=is_past)
         if day is None:
             return None

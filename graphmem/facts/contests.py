@@ -17,7 +17,7 @@ from typing import Literal, Protocol, TypeVar
 
 from graphmem.facts.evidence import Evidence, entity_id, firm, trusted
 from graphmem.identity import content_id
-from graphmem.predicates import DETERMINERS, SINGLE_VALUED, Reading, read
+from graphmem.predicates import DETERMINERS, SINGLE_VALUED, Reading, read, relation
 from graphmem.times import earliest, span
 from graphmem.types import Fact
 
@@ -34,10 +34,12 @@ __all__ = [
     "denied_value",
     "differs",
     "is_firm",
+    "order_of_plans",
     "reading",
     "slot",
     "stands_at",
     "supersede",
+    "told_at",
     "value",
 ]
 
@@ -170,7 +172,8 @@ def contests(
     both and no thread in common, what people first told the store later is later; of a document,
     when it came says nothing. Where the order is not known both stay. A fact that is known to have
     ended before the other began contradicts nothing, and stays. A denial is retired by a later
-    affirmation; what ends a value by what happened ("left") is not.
+    affirmation; what ends a value by what happened ("left") is not. A plan for later is cancelled
+    by who denies it afterwards in the same words, and changed by another plan for the same time.
 
     Two people's firm statements that contradict each other and are of one time without a known
     order are disputed: two values told at one instant in different threads, or one value both
@@ -260,6 +263,56 @@ def is_firm(fact: Fact, rows: Iterable[Evidence]) -> bool:
     return bool(firm(rows))
 
 
+class Placed(Protocol):
+    """A fact with what it states and where in time that stands."""
+
+    @property
+    def fact(self) -> Fact:
+        """The fact."""
+
+    @property
+    def said(self) -> Reading:
+        """What it states."""
+
+    @property
+    def stands(self) -> datetime | None:
+        """Where its latest statement stands."""
+
+    @property
+    def told(self) -> datetime | None:
+        """When that was said."""
+
+
+def order_of_plans(one: Placed, other: Placed) -> int:
+    """Which of two was told later (1 the one, -1 the other), where one is a plan for later.
+
+    A plan can be cancelled, or changed for another of the same time, before its time has come: then
+    it counts when it was said, and not when it was to begin. 0 where this does not decide.
+    """
+    if not (one.told and other.told) or one.told == other.told:
+        return 0
+    plans = [_is_planned(one), _is_planned(other)]
+    is_changed = all(plans) and one.stands == other.stands
+    if is_changed or (plans[0] and _cancels(other, one)) or (plans[1] and _cancels(one, other)):
+        return 1 if one.told > other.told else -1
+    return 0
+
+
+def told_at(rows: Iterable[Evidence]) -> datetime | None:
+    """When rows were last said; ``None`` is unknown."""
+    return max((row.said_at for row in rows if row.said_at), default=None)
+
+
+def _is_planned(one: Placed) -> bool:
+    return bool(one.stands and one.told and one.stands > one.told)
+
+
+def _cancels(one: Placed, other: Placed) -> bool:
+    """Whether one denies the other in the same words: "is not going to" Malta."""
+    names = {relation(fact.predicate).name for fact in (one.fact, other.fact)}
+    return len(names) == 1 and not one.said.is_event and _denies(one.said, other.said)
+
+
 def _slot(subject: str, name: str) -> str:
     return content_id("s", subject, name)
 
@@ -308,6 +361,16 @@ class _Claim:
         """The rows of that time."""
         return [row for row in self.rows if stands_at(row) == self.time]
 
+    @property
+    def stands(self) -> datetime | None:
+        """As ``time``."""
+        return self.time
+
+    @cached_property
+    def told(self) -> datetime | None:
+        """When it was last said to be so at that time; ``None`` is unknown."""
+        return told_at(self.last)
+
     @cached_property
     def places(self) -> dict[str, int]:
         """The last ordinal in each thread that states it at that time."""
@@ -326,6 +389,9 @@ class _Claim:
 
     def is_after(self, other: _Claim) -> bool:
         """Whether it is known to be the later of the two."""
+        told = order_of_plans(self, other)
+        if told:
+            return told > 0
         if self.time != other.time:
             return bool(self.time and other.time and self.time > other.time)
         common = self.places.keys() & other.places.keys()

@@ -13,8 +13,10 @@ from graphmem.facts.contests import (
     counted,
     differs,
     is_firm,
+    order_of_plans,
     reading,
     stands_at,
+    told_at,
 )
 from graphmem.facts.evidence import Evidence, Ruling
 from graphmem.facts.merging import merge
@@ -123,6 +125,7 @@ class _Told:
         is_firm: whether it may end another.
         is_open: whether it had begun and was not said to have ended.
         stands: where its latest statement stands; ``None`` where none has begun.
+        told: when that was said; ``None`` is unknown.
     """
 
     fact: Fact
@@ -130,6 +133,7 @@ class _Told:
     is_firm: bool
     is_open: bool
     stands: datetime | None
+    told: datetime | None
 
     @classmethod
     def of(cls, fact: Fact, said: Reading, evidence: Sequence[Evidence], as_of: datetime) -> _Told:
@@ -139,12 +143,16 @@ class _Told:
         last = max((stands for stands, _ in begun), default=None)
         is_open = any(not _is_over(row, as_of) for stands, row in begun if stands == last)
         is_open = is_open if starts else fact.is_live
-        return cls(fact, said, is_firm(fact, rows), is_open, last)
+        told = told_at(row for stands, row in begun if stands == last)
+        return cls(fact, said, is_firm(fact, rows), is_open, last, told)
 
     def is_after(self, other: _Told) -> bool:
         """Whether it was told after the other."""
         if not self.is_firm or self.stands is None or other.stands is None:
             return False
+        told = order_of_plans(self, other)
+        if told:
+            return told > 0
         if self.stands != other.stands:
             return self.stands > other.stands
         return self.fact.id == other.fact.replaced_by

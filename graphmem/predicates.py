@@ -635,7 +635,9 @@ def read(
     subject, value = normal_form(subject), plan.value or normal_form(object_)
     if plan.left:
         value = f"{plan.left} to {value}"
-    entry, value = _fitting(plan.entries, value)
+    instead = _INSTEAD.fullmatch(value) if _MAY_INSTEAD.search(value) else None
+    entry, fitted = _fitting(plan.entries, instead[1] if instead else value)
+    value = value if instead else fitted
     if plan.is_of_attribute and (entry is None or entry.name in _OF_ANYTHING):
         found, owner, said_of = _of_attribute(subject, value, single_valued)
         if found is None and entry is None:

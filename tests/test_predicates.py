@@ -251,5 +251,11 @@ def test_a_move_tells_both_homes():
     assert said.is_event
 
 
+def test_what_is_so_instead_is_of_its_kind():
+    said = read("party", "is on", "Wednesday, not Tuesday")
+    assert (said.names, said.object, said.denied) == (("date",), "wednesday", "tuesday")
+    assert read("party", "is on", "the lawn, not the porch").names[0] == "is on"
+
+
 def test_reading_is_of_normal_forms():
     assert read(" ANA ", "Lives in", '"Oslo"') == read("ana", "lives in", normal_form("Oslo"))

@@ -17,7 +17,6 @@ from graphmem.indexes import Indexes
 from graphmem.looking import Looking
 from graphmem.store import Store
 from graphmem.types import Actor, Ban, Candidate, Entity, Fact, Receipt, Scope
-from graphmem.worker import Worker
 
 __all__ = ["Curating"]
 
@@ -29,9 +28,10 @@ class Curating(Looking):
         faults: faults that were swallowed.
     """
 
-    faults: Faults
-    _indexes: Indexes
-    _worker: Worker
+    def __init__(self, store: Store, scope: Scope, faults: Faults, indexes: Indexes) -> None:
+        super().__init__(store, scope)
+        self.faults = faults
+        self._indexes = indexes
 
     def forget(
         self,
@@ -288,10 +288,13 @@ class Curating(Looking):
         receipt = self._store.rule(owner, fact_id(fact), ruling, **_signed(actor, reason))
         return self._ruled(receipt)
 
+    def _queued(self) -> None:
+        """There is something to be read or embedded; here nobody does that."""
+
     def _ruled(self, receipt: Receipt) -> Receipt:
         """Rows were believed anew: let indexes learn it, and have embedded what is new."""
         self._indexes.wrote(receipt.scope)
-        self._worker.notify()
+        self._queued()
         return receipt
 
     def _let_go(self, receipt: Receipt) -> Receipt:
@@ -302,7 +305,7 @@ class Curating(Looking):
             receipt = replace(receipt, deferred=(*receipt.deferred, waits))
         self.faults.forget_last()
         memo.let_go()
-        self._worker.notify()
+        self._queued()
         return receipt
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from graphmem.errors import MissingDependency
 from graphmem.types import Fact
 
 if TYPE_CHECKING:
@@ -19,10 +20,11 @@ def graph_of(facts: Iterable[Fact]) -> networkx.MultiDiGraph[str]:
     A vertex has its ``name``; an edge has ``predicate``, ``polarity``, ``valid_from``,
     ``valid_to``, ``recorded_at``, ``status`` and the ids of the ``passages`` that state it. An
     entity that is spelled in several ways has the least spelling.
-    """
-    import networkx  # takes a while, and only who looks at the graph needs it
 
-    graph: networkx.MultiDiGraph[str] = networkx.MultiDiGraph()
+    Raises:
+        MissingDependency: networkx is not installed.
+    """
+    graph = _empty()
     for one in sorted(facts, key=lambda fact: fact.id):
         for id_, name in ((one.subject_id, one.subject), (one.object_id, one.object)):
             known = graph.nodes.get(id_, {}).get("name", name)
@@ -40,3 +42,13 @@ def graph_of(facts: Iterable[Fact]) -> networkx.MultiDiGraph[str]:
             passages=one.passages,
         )
     return graph
+
+
+def _empty() -> networkx.MultiDiGraph[str]:
+    try:
+        import networkx  # takes a while, and only who looks at the graph needs it
+    except ImportError as error:
+        raise MissingDependency(
+            "a graph needs networkx: python -m pip install 'graphmem[explore]'"
+        ) from error
+    return networkx.MultiDiGraph()

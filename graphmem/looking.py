@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, get_args
 
 from graphmem.arguments import fact_id, instant, now, text
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Looking"]
 
+_EVER = datetime.fromtimestamp(0, timezone.utc)
+
 
 class Looking:
     """The part of ``GraphMemory`` that reads rows.
@@ -24,9 +26,10 @@ class Looking:
         scope: whose memory is meant where a call names none.
     """
 
-    scope: Scope
-    _store: Store
-    _is_closed: bool
+    def __init__(self, store: Store, scope: Scope) -> None:
+        self.scope = scope
+        self._store = store
+        self._is_closed = False
 
     def facts(
         self,
@@ -154,24 +157,23 @@ class Looking:
 
     def diff(
         self,
-        start: datetime,
-        end: datetime | None = None,
-        *,
         scope: Scope | str | None = None,
+        start: datetime | None = None,
+        end: datetime | None = None,
     ) -> Diff:
         """What this memory came to believe, and ceased to, after a time and up to another.
 
         Args:
-            start: a time with its zone.
-            end: a time with its zone; now where omitted.
             scope: whose memory; the memory's own where omitted.
+            start: a time with its zone; before all where omitted.
+            end: a time with its zone; now where omitted.
 
         Raises:
-            InvalidInput: no time, one without a zone, or an end before the start.
+            InvalidInput: a wrong type, a time without a zone, or an end before the start.
         """
-        first, last = instant("start", start), instant("end", end) or now()
-        if first is None or last < first:
-            raise InvalidInput("diff takes a start and an end that is not before it")
+        first, last = instant("start", start) or _EVER, instant("end", end) or now()
+        if last < first:
+            raise InvalidInput(f"end ({last.isoformat()}) is before start ({first.isoformat()})")
         return self._store.diff(self._scope(scope), first, last)
 
     def verify_log(self, scope: Scope | str | None = None, *, noted: str | None = None) -> LogCheck:

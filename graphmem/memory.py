@@ -91,13 +91,12 @@ class GraphMemory(Curating):
         workers: int = 2,
     ) -> None:
         _check_parts(extractor, settings, workers)
-        self.scope = Scope.of(scope)
-        self.faults = Faults()
         self.settings = settings or RecallSettings()
-        self._store = store
+        faults = Faults()
+        indexes = Indexes(store, self.settings, faults)
+        super().__init__(store, Scope.of(scope), faults, indexes)
         self._embedder = embedder
         self._extractor = extractor
-        self._indexes = Indexes(store, self.settings, self.faults)
         self._worker = Worker(
             store,
             embedder,
@@ -106,7 +105,6 @@ class GraphMemory(Curating):
             threads=workers,
             on_commit=self._indexes.notify,
         )
-        self._is_closed = False
         # Work that an earlier process left on disk goes on now.
         self._worker.notify()
 
@@ -366,6 +364,9 @@ class GraphMemory(Curating):
         return f"GraphMemory({self._store.uri!r}, scope={str(self.scope)!r})"
 
     # -- parts -----------------------------------------------------------------------------------
+
+    def _queued(self) -> None:
+        self._worker.notify()
 
     def _query_vector(self, query: str, scope: Scope) -> NDArray[np.float32] | None:
         """The question's vector, or None where there is none to be had: words still work."""

@@ -16,14 +16,32 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from graphmem.types import Fact, Passage, Recall, Source, Stats, Status
+from graphmem.types import (
+    Ban,
+    Diff,
+    Fact,
+    LogCheck,
+    LogEntry,
+    Passage,
+    Recall,
+    Receipt,
+    Source,
+    Stats,
+    Status,
+)
 
 __all__ = [
     "open_console",
     "plain",
     "say",
+    "show_bans",
+    "show_candidates",
+    "show_check",
+    "show_diff",
     "show_facts",
+    "show_log",
     "show_recall",
+    "show_receipt",
     "show_sources",
     "show_stats",
 ]
@@ -33,6 +51,8 @@ _HARMLESS_FORMAT = "\u200c\u200d\u00ad"
 _MAX_NAME = 12
 _LEAST_BODY = 20
 _STATUS_WIDTH = max(map(len, get_args(Status)))
+_ACTION_WIDTH = len("supersede")
+_KIND_WIDTH = len("sentence")
 _FOR_NARROW_ENCODINGS = {"✓": "*", "→": "->", "·": "-", "…": "...", "—": "-", "\u2019": "'"}
 
 
@@ -104,6 +124,81 @@ def show_sources(console: Console, sources: Iterable[Source]) -> None:
             _print_hanging(console, Text("    "), Text(line, style="dim"))
 
 
+def show_log(console: Console, entries: Iterable[LogEntry]) -> None:
+    """Print entries of a log: number, time, action, what changed, and below it who and why."""
+    for entry in entries:
+        at = entry.at.astimezone().isoformat(" ", "seconds")
+        head = f"{entry.seq:>5}  {at[:19]}  {plain(entry.action):{_ACTION_WIDTH}}  "
+        _print_hanging(console, Text(head, style="dim"), Text(_change(entry), style="cyan"))
+        by = _by(entry.actor, entry.actor_kind, entry.reason)
+        if by:
+            _print_hanging(console, Text(" " * cell_len(head)), Text(by, style="dim"))
+
+
+def show_check(console: Console, check: LogCheck) -> None:
+    """Print whether a log is what was written."""
+    if check.is_intact:
+        erased = f", the words of {check.erased:,} erased" if check.erased else ""
+        say(console, f"{check.entries:,} entries{erased}: as they were written")
+    else:
+        say(
+            console,
+            f"{check.entries:,} entries, and from number {check.broken_at} on they are not what "
+            "was written: one was changed, removed, inserted or moved",
+            style="red",
+        )
+    if check.head:
+        say(console, f"head {check.head}", style="dim")
+
+
+def show_diff(console: Console, diff: Diff) -> None:
+    """Print what was believed newly, no longer and otherwise."""
+    for sign, facts, style in (("+", diff.added, "green"), ("-", diff.ended, "yellow")):
+        for fact in facts:
+            _print_hanging(console, Text(f"{sign} "), Text(_stated(fact), style=style))
+    for before, after in diff.changed:
+        _print_hanging(console, Text("~ "), Text(_stated(before), style="dim"))
+        _print_hanging(console, Text("  "), Text(_stated(after), style="cyan"))
+    if diff.forgotten:
+        say(console, f"and {diff.forgotten:,} that were forgotten", style="dim")
+    elif not (diff.added or diff.ended or diff.changed):
+        say(console, "nothing changed", style="dim")
+
+
+def show_candidates(console: Console, receipt: Receipt) -> None:
+    """Print what would be forgotten, or may be meant, each with why and its id."""
+    for one in receipt.candidates:
+        head = Text(f"{one.kind:{_KIND_WIDTH}}  ", style="" if one.score >= 1 else "dim")
+        _print_hanging(console, head, Text(plain(one.text), style="cyan"))
+        why = Text(f"{plain(one.reason)} · {plain(one.id)}", style="dim")
+        _print_hanging(console, Text(" " * head.cell_len), why)
+
+
+def show_receipt(console: Console, receipt: Receipt) -> None:
+    """Print what was forgotten, whether its words are gone, and where they may still be."""
+    counts = (
+        ("passages", len(receipt.forgotten)),
+        ("passages that lost sentences", len(receipt.cut)),
+        ("facts", len(receipt.facts)),
+        ("bans", len(receipt.bans)),
+    )
+    say(console, f"forgotten: {', '.join(f'{count:,} {name}' for name, count in counts if count)}")
+    for line in receipt.deferred:
+        say(console, f"not yet: {plain(line)}", style="yellow")
+    for line in receipt.outside:
+        say(console, f"out of reach: {plain(line)}", style="dim")
+
+
+def show_bans(console: Console, bans: Iterable[Ban]) -> None:
+    """Print what is not to be stored again: not its words, but since when, by whom and why."""
+    for ban in bans:
+        at = ban.at.astimezone().isoformat(" ", "seconds")
+        head = Text(f"{ban.kind:{_KIND_WIDTH}}  {ban.cause:6}  {at[:19]}  ")
+        _print_hanging(console, head, Text(plain(ban.id), style="cyan"))
+        by = _by(ban.actor, ban.actor_kind, ban.reason)
+        _print_hanging(console, Text(" " * head.cell_len), Text(by, style="dim"))
+
+
 def show_stats(console: Console, stats: Stats, extra: Sequence[tuple[str, str]] = ()) -> None:
     """Print counts as a small table, rows that are zero by good fortune left out.
 
@@ -165,6 +260,31 @@ def _validity(fact: Fact) -> str:
     return "".join(f" · {name} {plain(value)}" for name, value in ends if value)
 
 
+def _stated(fact: Fact) -> str:
+    status = "" if fact.status == "asserted" else f" · {fact.status}"
+    return f"{_fact(fact)}{_validity(fact)}{status}"
+
+
+def _change(entry: LogEntry) -> str:
+    """What an entry is about, in words where it has any."""
+    said = entry.after or entry.before
+    if entry.kind == "log":
+        runs = (said or {}).get("erased", ())
+        spans = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
+        return f"the words of entries {spans}" if spans else "words of entries"
+    if entry.kind != "fact" or said is None:
+        return plain(f"{entry.kind} {entry.id}".strip())
+    predicate = said["predicate"] if said["polarity"] else f"not: {said['predicate']}"
+    ends = (said["subject"], predicate, said["object"])
+    status = "replaced" if said["replaced_by"] else said["status"]
+    return f"{' → '.join(map(plain, ends))} · {plain(status)} · {plain(entry.id)}"
+
+
+def _by(actor: str, kind: str, reason: str) -> str:
+    who = f"by {plain(actor)} ({kind})" if actor else f"by the {kind}" if kind else ""
+    return " · ".join(part for part in (who, plain(reason)) if part)
+
+
 def _who(source: Source) -> str:
     who = f"{plain(source.speaker)} ({source.role})" if source.speaker else source.role
     session = f" · session {plain(source.session)}" if source.session else ""
@@ -178,6 +298,8 @@ def _origin(source: Source) -> list[str]:
         f"passage {plain(source.passage_id)}",
         f"message {plain(source.message_id)}",
     ]
+    if source.heard_at:
+        lines[2] += f", stored on {source.heard_at.isoformat(' ', 'seconds')}"
     if source.claimed_by:
         lines.insert(0, f"claimed by {plain(source.claimed_by)}")
     if not source.grounded:

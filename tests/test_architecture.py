@@ -66,6 +66,7 @@ ENGINES = {
     "tokenizers": ["graphmem.minilm"],
     "spacy": ["graphmem.extractors.rules"],
     "openai": ["graphmem.extractors.openai", "graphmem.experiments.systems.served"],
+    "networkx": ["graphmem.explore"],
     "matplotlib": ["graphmem.experiments.report.plots"],
     "llama_index": [
         "graphmem.block",

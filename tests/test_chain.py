@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from graphmem.store import Store, chain
 from graphmem.testing import ScriptedExtractor
-from graphmem.types import LogCheck, Scope
+from graphmem.types import Actor, LogCheck, Scope
 from store_parts import ANA, NOW, at, drain, embed, extract, put, said
 
 WORDS = st.text(max_size=8)
@@ -241,6 +241,20 @@ def test_an_earlier_reason_that_repeats_the_forgotten_goes_too(tmp_path):
         assert checked(store) == replace(checked(store), erased=len(wanted), broken_at=None)
 
 
+def test_why_somebody_ruled_on_a_forgotten_fact_goes_with_it(tmp_path):
+    with closing(Store.open(tmp_path / "m.db")) as store:
+        put(store, *(said(text) for text in OSLO))
+        drain(store, ScriptedExtractor(OSLO))
+        facts = {one.object: one.id for one in store.facts(ANA)}
+        for place, reason in (("Oslo", "her doctor wrote it"), ("Rome", "heard it twice")):
+            store.rule(ANA, facts[place], "verified", actor=Actor("Eve"), reason=reason, now=at(1))
+        store.forget(ANA, facts=[facts["Oslo"]], now=at(2))
+        reasons = {one.reason for one in store.log(ANA)}
+        assert "heard it twice" in reasons
+        assert "her doctor wrote it" not in reasons
+        assert checked(store).is_intact
+
+
 def test_an_erased_entry_is_named_once_and_no_word_is_in_the_name(tmp_path):
     with closing(Store.open(tmp_path / "m.db")) as store:
         put(store, *(said(text) for text in OSLO))
@@ -356,3 +370,9 @@ def test_spans_are_the_numbers(numbers):
     assert {n for first, last in runs for n in range(first, last + 1)} == numbers
     assert all(one[1] + 1 < next_[0] for one, next_ in pairwise(runs))
     assert json.loads(json.dumps(chain.erasure(runs))) == {"erased": runs}
+
+
+@given(st.sets(st.integers(1, 30)), st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30))))
+def test_what_is_outside_of_all_runs(numbers, runs):
+    expected = [one for one in sorted(numbers) if not any(a <= one <= b for a, b in runs)]
+    assert list(chain._outside(sorted(numbers), runs)) == expected

@@ -683,3 +683,36 @@ def test_63_words_that_may_mean_two_things_forget_nothing(told):
         memory.forget(query="forget what Bo bought", preview=False)
     assert {"Bo bought kite", "Bo bought boat"} <= {one.text for one in raised.value.candidates}
     assert len(memory.passages()) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "triples", "left"),
+    [
+        (
+            "I work at Nordlys and I was treated for scurvy.",
+            [("default", "works at", "Nordlys"), ("default", "was treated for", "scurvy")],
+            "I work at Nordlys.",
+        ),
+        (
+            "My blood type is O+, but scurvy runs in my family!",
+            [("default", "blood type is", "O+"), ("scurvy", "runs in", "my family")],
+            "My blood type is O+!",
+        ),
+        # Where one clause needs the other, both go.
+        (
+            "My sister Eva had scurvy and works at Nordlys.",
+            [("Eva", "had", "scurvy"), ("Eva", "works at", "Nordlys")],
+            "",
+        ),
+    ],
+)
+def test_63_what_the_same_sentence_tells_besides_may_stay(told, text, triples, left):
+    memory = told({text: triples, "Nothing else.": []})
+    (gone,) = [fact for fact in memory.facts() if "scurvy" in fact.text]
+    receipt = memory.forget(fact=gone.id)
+    memory.remember(text, session="told again")
+    memory.drain(30)
+    assert [one.text for one in memory.passages()] == [*filter(None, [left]), "Nothing else."]
+    assert len(live(memory)) == bool(left)
+    assert len(receipt.facts) == (1 if left else 2)
+    assert "scurvy" not in shown(memory, "What about Nordlys and O+?")

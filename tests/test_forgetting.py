@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import shutil
 import sys
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -442,3 +444,30 @@ def test_another_scope_keeps_what_this_one_forgets(memory):
     memory.remember([Message("I live in Oslo.", speaker="Ana")], scope=ben, session="t")
     assert len(memory.passages(ben)) == 2
     assert memory.bans(ben) == []
+
+
+def test_what_is_beside_a_message_goes_where_it_names_what_goes(memory):
+    """Its title and its metadata; a later delivery does not bring them back."""
+    noon = datetime(2025, 3, 1, 12, tzinfo=timezone.utc)
+    data = {"city": "Oslo", "by": "Ana"}
+    told = Message("I live in Oslo. It rains.", speaker="Ana", said_at=noon, metadata=data)
+    other = Message("I live in Ghent.", speaker="Bo", metadata={"by": "Bo"})
+    memory.remember([told, other], session="s")
+    assert memory.drain(30) == 0
+    page = Message("Kim is the boss of Lee. It snows.", role="document", title="About Lee")
+    memory.remember(page)
+    assert memory.drain(30) == 0
+    memory.forget(fact=fact(memory, "Oslo"))
+    memory.forget(fact=fact(memory, "Lee"))
+    for _ in range(2):
+        said = everywhere(memory, "Where does Ana live?", "Who is whose boss?")
+        assert "Oslo" not in said
+        assert "Lee" not in said
+        beside = {one.text.strip(): (one.title, dict(one.metadata)) for one in memory.passages()}
+        assert beside["It rains."] == ("", {})
+        assert beside["It snows."] == ("", {})
+        assert beside["I live in Ghent."] == ("", {"by": "Bo"}), "the control"
+        earlier = replace(told, said_at=noon - timedelta(days=1))
+        memory.remember([told, earlier, other], session="s")
+        memory.remember(page)
+        assert memory.drain(30) == 0

@@ -15,7 +15,7 @@ from graphmem.errors import InvalidInput, NotFound
 from graphmem.facts import fact_id
 from graphmem.store import Store
 from graphmem.testing import ScriptedExtractor
-from graphmem.types import Actor, Fact, Passage, Triple
+from graphmem.types import Actor, Diff, Fact, Passage, Triple
 from store_parts import ANA, at, drain, put, said
 
 PLACES = ("Oslo", "Ghent", "Brno")
@@ -244,11 +244,17 @@ def test_the_log_is_asked_by_time_kind_and_row(memory):
 
 def test_what_changed_since(memory):
     first = memory.log(kind="passage")[0].at
-    diff = memory.diff(first - timedelta(seconds=1))
+    diff = memory.diff(start=first - timedelta(seconds=1))
     assert objects(diff.added) == {"Brno"}
     added = [one for one in memory.log(kind="fact") if one.action == "add"]
-    later = memory.diff(added[0].at)
+    later = memory.diff(memory.scope, added[0].at)
     assert (objects(later.added), objects(later.ended)) == ({"Brno"}, {"Oslo"})
+    assert memory.diff() == memory.diff(
+        memory.scope, first - timedelta(seconds=1), memory.log()[-1].at
+    )
+    assert memory.diff("nobody") == Diff()
+    with pytest.raises(InvalidInput, match="scope"):
+        memory.diff(first)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +265,8 @@ def test_what_changed_since(memory):
         lambda memory, when: memory.facts(as_of=when),
         lambda memory, when: memory.graph(known_at=when),
         lambda memory, when: memory.log(since=when),
-        lambda memory, when: memory.diff(when),
+        lambda memory, when: memory.diff(None, when),
+        lambda memory, when: memory.diff(end=when),
     ],
 )
 @pytest.mark.parametrize("when", [datetime(2025, 1, 1), "2025-01-01", 3])
@@ -269,8 +276,8 @@ def test_a_time_needs_its_zone(memory, ask, when):
 
 
 def test_an_end_before_the_start_and_a_limit_below_nothing_are_refused(memory):
-    with pytest.raises(InvalidInput, match="not before"):
-        memory.diff(at(10), at(5))
+    with pytest.raises(InvalidInput, match="is before start"):
+        memory.diff(None, at(10), at(5))
     for limit in (-1, 1.5, True):
         with pytest.raises(InvalidInput, match="limit"):
             memory.log(limit=limit)

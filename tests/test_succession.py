@@ -8,7 +8,7 @@ import pytest
 
 from builders import NOON
 from graphmem.recall.seeds import Fits
-from graphmem.recall.succession import current_first, lift_later
+from graphmem.recall.succession import current_first, held_first, lift_later
 from graphmem.types import Changes
 from worlds import Said, World, facts_of
 
@@ -123,7 +123,7 @@ def test_a_retired_fact_brings_nothing_up_to_date():
     assert found() == ["old", "new"]
 
 
-def current(said, replaced, ranking, *, among=10, fits=lambda text: 1.0):
+def current(said, replaced, ranking, *, fits=lambda text: 1.0):
     """The ranking with what holds now first; ``replaced`` maps a place to the one after it."""
     memory = World(said).index()
     by_place = {fact.object: fact for fact in facts_of(said)}
@@ -137,7 +137,7 @@ def current(said, replaced, ranking, *, among=10, fits=lambda text: 1.0):
     order = np.argsort(known)
     scores = np.array([fits(fact.text) for fact in facts])[order]
     judged = Fits(known[order], scores, memory.facts.is_live(known[order]))
-    found = current_first(memory, memory.passages.ids.find(ranking), judged, among=among)
+    found = current_first(memory, memory.passages.ids.find(ranking), judged)
     return memory.passages.ids.texts(found)
 
 
@@ -149,7 +149,6 @@ def test_what_holds_now_stands_above_what_it_replaced():
     assert current(said, replaced, ["rain", "old", "new"]) == ["rain", "new", "old"]
     assert current(said, replaced, ["rain", "old"]) == ["rain", "new", "old"]
     assert current(said, replaced, ["new", "rain", "old"]) == ["new", "rain", "old"]
-    assert current(said, replaced, ["rain", "old"], among=1) == ["rain", "old"]
     assert current(said, {}, ["rain", "old", "new"]) == ["rain", "old", "new"]
 
 
@@ -191,3 +190,18 @@ def test_what_a_passage_says_besides_does_not_hide_that_it_was_replaced():
 
     assert found(0.6) == ["new", "old"]
     assert found(0.4) == ["old"]
+
+
+def test_of_another_time_all_that_was_over_stands_last_in_its_order():
+    said = [home(f"p{day}", "Oslo" if day % 2 else "Ghent", day=day) for day in range(6)]
+    memory = World(said).index()
+    known = np.arange(len(memory.facts))
+    fits = Fits(known, np.ones(len(known)), memory.facts.is_live(known))
+    over = {fact.id for fact in facts_of(said) if "Oslo" in fact.text}
+
+    def is_over(facts):
+        return np.array([id_ in over for id_ in memory.facts.ids.texts(facts)], dtype=np.bool_)
+
+    ranking = ["p3", "p4", "p1", "p0", "p5", "p2"]
+    found = held_first(memory, memory.passages.ids.find(ranking), fits, is_over, among=5)
+    assert memory.passages.ids.texts(found) == ["p4", "p0", "p3", "p1", "p5", "p2"]

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
-__all__ = ["Command", "add_command", "positive"]
+from graphmem.times import span
+
+__all__ = ["Command", "add_command", "day_end", "day_start", "positive"]
+
+_ELSEWHERE = timezone(timedelta(hours=1))
 
 Command = Callable[[argparse.Namespace], int]
 """What runs a command with its options, and returns the exit code."""
@@ -38,3 +43,36 @@ def positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number from 1, not {text!r}")
     return int(text)
+
+
+def day_start(text: str) -> datetime:
+    """A time; of a day, a month or a year that begins then, its first moment.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    return _moments(text)[0]
+
+
+def day_end(text: str) -> datetime:
+    """A time; of a day, a month or a year that ends then, its last moment.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    return _moments(text)[1]
+
+
+def _moments(text: str) -> tuple[datetime, datetime]:
+    found = span(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(
+            f"must be a day or a time such as 2025-03-01 or 2025-03-01T18:00, not {text!r}"
+        )
+    if found == span(text, _ELSEWHERE):
+        return found  # it names its zone
+    first, last = (one.replace(tzinfo=None) for one in found)
+    try:
+        return first.astimezone(), last.astimezone()  # here, by the clock of that day
+    except (OverflowError, ValueError, OSError) as error:
+        raise argparse.ArgumentTypeError(f"is out of range: {text!r}") from error

@@ -179,6 +179,11 @@ class _Wanted:
         is_outdated = self._memory.facts.is_outdated(facts)
         return is_outdated if self.past is None else is_outdated & ~self.is_live(facts)
 
+    def is_over(self, facts: Ints) -> Bools:
+        """Whether facts that are believed, or were, are not of that time."""
+        known = self._memory.facts.is_outdated(facts) | self._memory.facts.is_live(facts)
+        return known & ~self.is_live(facts)
+
     @property
     def _is_all(self) -> bool:
         return self._within is None and self.past is None
@@ -283,10 +288,9 @@ def _up_to_date(
     memory: Index, ranking: Ints, fits: Fits, wanted: _Wanted, settings: RecallSettings
 ) -> Ints:
     """The ranking with what holds above what it replaced, or what held above what was over."""
-    among = settings.later_among
     if wanted.past is not None:
-        return held_first(memory, ranking, fits, wanted.is_outdated, among=among)
-    return wanted.only(current_first(memory, ranking, fits, among=among))
+        return held_first(memory, ranking, fits, wanted.is_over, among=settings.later_among)
+    return wanted.only(current_first(memory, ranking, fits))
 
 
 def _by_walk(

@@ -43,21 +43,19 @@ def lift_later(
     return _lifted(ranking, *_pairs(memory, ranking[:among], fits, alike, as_good))
 
 
-def current_first(memory: Index, ranking: Ints, fits: Fits, *, among: int) -> Ints:
+def current_first(memory: Index, ranking: Ints, fits: Fits) -> Ints:
     """The ranking with what holds now just above what it replaced.
 
-    Where one of the ``among`` best passages states a fact that was replaced and that fits at least
-    half as well as its best one, the passage that states
-    what holds in its place stands above it, wherever it was ranked: of several a person's, of those
-    the latest said, ties by id. Nothing leaves the ranking.
+    Where a passage states a fact that was replaced and that fits at least half as well as its best
+    one, the passage that states what holds in its place stands above it, wherever it was ranked: of
+    several a person's, of those the latest said, ties by id. Nothing leaves the ranking.
 
     Args:
         memory: the index.
         ranking: passages, best first.
         fits: how well facts fit the question.
-        among: how many of the best passages may have been overtaken.
     """
-    stating, facts = _best_replaced(memory, ranking[:among], fits)
+    stating, facts = _best_replaced(memory, ranking, fits)
     winners = memory.facts.winners(facts)
     place, by, _ = memory.facts.stating.gather(winners)
     is_person = memory.passages.flag("person", by)
@@ -89,7 +87,7 @@ def held_first(
         among: how many of the best passages change places.
     """
     stating, facts = _best_facts(memory, ranking[:among], fits)
-    is_over = is_among(stating[is_outdated(facts)], ranking[:among])
+    is_over = is_among(np.sort(stating[is_outdated(facts)]), ranking[:among])
     return np.concatenate([ranking[:among][~is_over], ranking[:among][is_over], ranking[among:]])
 
 

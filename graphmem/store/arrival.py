@@ -110,6 +110,7 @@ class _End:
     last_place: int
 
 
+_NO_METADATA = "{}"
 _NO_THREAD = _End(0, NOWHERE, NOWHERE)
 
 
@@ -179,7 +180,7 @@ def _plan(tx: Transaction, built: Sequence[Cut]) -> _Plan:
         if not one.parts:
             plan.dropped.append((one.message.text[:80], "it holds no words"))
         elif one.parts[0].message_id in plan.known:
-            _repeat(plan, one.message, one.parts)
+            _repeat(plan, one.message, one.parts, has_bans=bans is not None)
         elif left := _spared(plan, bans, one) if bans else one:
             _start(plan, left)
     if bans:
@@ -226,8 +227,11 @@ def _start(plan: _Plan, one: Cut) -> None:
     plan.stored.update((part.id, None) for part in one.parts)
 
 
-def _repeat(plan: _Plan, one: Message, parts: tuple[Passage, ...]) -> None:
-    """Another delivery: perhaps said at another time, perhaps the same words handed in again."""
+def _repeat(plan: _Plan, one: Message, parts: tuple[Passage, ...], *, has_bans: bool) -> None:
+    """Another delivery: perhaps said at another time, perhaps the same words handed in again.
+
+    Where something is banned, metadata that is gone stays so.
+    """
     given = _known_of(one, parts[0])
     known = plan.known[given.id]
     plan.merged.update((part.id, None) for part in parts if part.id not in plan.stored)
@@ -239,7 +243,8 @@ def _repeat(plan: _Plan, one: Message, parts: tuple[Passage, ...]) -> None:
         plan.repeated[known.id] = None
     if given.precedence < known.precedence:
         is_moved = (known.said_us, known.said_offset) != (given.said_us, given.said_offset)
-        known.metadata = given.metadata
+        if not (has_bans and known.metadata == _NO_METADATA):
+            known.metadata = given.metadata
         known.said_us, known.said_offset = given.said_us, given.said_offset
         if known.id not in plan.new:
             (plan.moved if is_moved else plan.relabelled)[known.id] = None

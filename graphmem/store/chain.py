@@ -173,11 +173,8 @@ class _Reader:
         if self.broken is None:
             self.broken = self._end(head, seq)
         if self.broken is None:  # else the entry that names it may not have been read
-            self.broken = next((one for one in self.erased if not self._is_named(one)), None)
+            self.broken = next(_outside(self.erased, self.named), None)
         return self.broken
-
-    def _is_named(self, seq: int) -> bool:
-        return any(first <= seq <= last for first, last in self.named)
 
     def _end(self, head: bytes | None, seq: int) -> int | None:
         if self.open and self.head == head:
@@ -185,6 +182,18 @@ class _Reader:
         if self.head != head or (self.last or 0) != seq:
             return (self.last or 0) + 1
         return None
+
+
+def _outside(numbers: Iterable[int], runs: Iterable[tuple[int, int]]) -> Iterator[int]:
+    """The numbers, in order, that are in none of the runs."""
+    ordered = sorted(runs)
+    reached, at = 0, 0
+    for number in numbers:
+        while at < len(ordered) and ordered[at][0] <= number:
+            reached = max(reached, ordered[at][1])
+            at += 1
+        if number > reached:
+            yield number
 
 
 def _holds(entry: Entry) -> bool:

@@ -96,6 +96,13 @@ class Erasure:
             gone += [word for word in words(self.was[id_].text) if word not in kept]
         return gone
 
+    @property
+    def names(self) -> set[str]:
+        """The words that name what the facts that go are about."""
+        ends = [end for one in self.facts.values() for end in (one.subject, one.object)]
+        ends += [end for row in self.evidence for end in (row.subject, row.object)]
+        return set(words(" . ".join(ends))) - STOP_WORDS
+
     def lose(self, one: Passage, text: str) -> None:
         """Leave no more than this of a passage: nothing lets it go."""
         first = self.was.setdefault(one.id, one)
@@ -258,10 +265,11 @@ def _rewrite(tx: Transaction, plan: Erasure) -> None:
     parts = _parts(tx, {one.message_id for one in plan.was.values()})
     tx.write(_DELETE_PASSAGE, [{**tx.owner, "id": id_} for _, id_ in gone])
     whole: list[str] = []
+    names = plan.names
     for id_, rows in sorted(parts.items()):
         kept = [row for row in rows if row.id not in plan.was or row.id in plan.left]
         if kept:
-            _write_message(tx, id_, kept, plan.left)
+            _write_message(tx, id_, kept, plan.left, names)
         else:
             whole.append(id_)
     tx.write(_DELETE_OCCURRENCES, [{**tx.owner, "message_id": id_} for id_ in whole])
@@ -277,14 +285,20 @@ def _parts(tx: Transaction, message_ids: Collection[str]) -> dict[str, list[Any]
 
 
 def _write_message(
-    tx: Transaction, message_id: str, parts: Sequence[Any], left: Mapping[str, str]
+    tx: Transaction,
+    message_id: str,
+    parts: Sequence[Any],
+    left: Mapping[str, str],
+    names: Collection[str],
 ) -> None:
     """Let a message consist of these parts; they keep their numbers.
 
-    The message keeps its id, by which it is known when it is delivered again.
+    The message keeps its id, by which it is known when it is delivered again. Its title and
+    metadata go where they name what goes and what is left does not.
     """
     here = and_(mine(message, tx.scope), message.c.id == message_id)
-    text: str = tx.connection.execute(select(message.c.text).where(here)).scalar_one()
+    columns = (message.c.text, message.c.title, message.c.metadata)
+    text, title, metadata = tx.connection.execute(select(*columns).where(here)).one()
     pieces: list[str] = []
     start = 0
     for row in parts:
@@ -296,7 +310,12 @@ def _write_message(
             .values(start=start, stop=start + len(piece))
         )
         start += len(piece)
-    tx.run(update(message).where(here).values(text="".join(pieces)))
+    gone = set(names) - set(words("".join(pieces)))
+    beside = {
+        "title": "" if gone.intersection(words(title)) else title,
+        "metadata": "{}" if gone.intersection(words(metadata)) else metadata,
+    }
+    tx.run(update(message).where(here).values(text="".join(pieces), **beside))
 
 
 def _tainted(

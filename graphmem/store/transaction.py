@@ -34,7 +34,9 @@ _HEAD = (
 _COUNT = Bulk(update(scope_row).where(ours(scope_row)), ("seq", "head"))
 _COUNT_VOID = Bulk(update(scope_row).where(ours(scope_row)), ("forget_seq",))
 _LOG = put_row(log)
-_SAID_OF = select(log.c.seq).where(ours(log), among(log.c.id), log.c.kind == "fact", HAS_WORDS)
+# What is logged under a fact's id: what it says, and why somebody ruled on it.
+_OF_FACTS = ("fact", "verdict")
+_SAID_OF = select(log.c.seq).where(ours(log), among(log.c.id), log.c.kind.in_(_OF_FACTS), HAS_WORDS)
 _REASONS = select(log.c.seq, log.c.reason).where(ours(log), HAS_REASON)
 # An entry without words that can be erased, and an entry that is stored with words in it.
 _NO_WORDS = {"before": None, "after": None}
@@ -166,10 +168,10 @@ class Transaction:
         self._is_voiding = True
 
     def blank(self, facts: Iterable[str]) -> None:
-        """Erase what the log says of some facts' values, in this transaction and before it."""
+        """Erase what the log says of some facts, in this transaction and before it."""
         gone = set(facts)
         for change in self._changes:
-            if change["kind"] == "fact" and change["id"] in gone:
+            if change["kind"] in _OF_FACTS and change["id"] in gone:
                 change.update(_NO_WORDS)
         self._erase(row.seq for row in self.rows(_SAID_OF, given(self.scope, gone)))
 

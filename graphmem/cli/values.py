@@ -1,0 +1,147 @@
+"""What commands print with ``--json``: values as JSON, in the names of their attributes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphmem.types import (
+        Ban,
+        Candidate,
+        Diff,
+        Fact,
+        LogCheck,
+        LogEntry,
+        RankedPassage,
+        Recall,
+        Receipt,
+        Source,
+    )
+
+__all__ = [
+    "ban_as_json",
+    "check_as_json",
+    "diff_as_json",
+    "entry_as_json",
+    "fact_as_json",
+    "print_json",
+    "recall_as_json",
+    "receipt_as_json",
+    "source_as_json",
+]
+
+
+def print_json(value: Any) -> None:
+    """Print a value; in ASCII, so that nothing in it can steer a terminal."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=True, indent=2, default=str) + "\n")
+
+
+def recall_as_json(found: Recall) -> dict[str, Any]:
+    """A recall."""
+    return {
+        "query": found.query,
+        "scope": str(found.scope),
+        "route": found.route,
+        "reason": found.reason,
+        "passages": [_passage_as_json(ranked) for ranked in found.passages],
+        "facts": [{**fact_as_json(hit.fact), "score": hit.score} for hit in found.facts],
+        "seeds": [
+            {"entity": seed.entity.name, "weight": seed.weight, "reason": seed.reason}
+            for seed in found.seeds
+        ],
+        "withheld": dict(found.withheld),
+        "timings": dict(found.timings),
+    }
+
+
+def _passage_as_json(ranked: RankedPassage) -> dict[str, Any]:
+    passage = ranked.passage
+    return {
+        "id": passage.id,
+        "score": ranked.score,
+        "text": passage.text,
+        "title": passage.title,
+        "role": passage.role,
+        "speaker": passage.speaker,
+        "session": passage.session,
+        "said_at": passage.said_at and passage.said_at.isoformat(),
+        "facts": [fact_as_json(fact) for fact in ranked.facts],
+    }
+
+
+def fact_as_json(fact: Fact) -> dict[str, Any]:
+    """A fact."""
+    return {
+        "id": fact.id,
+        "subject": fact.subject,
+        "predicate": fact.predicate,
+        "object": fact.object,
+        "polarity": fact.polarity,
+        "valid_from": fact.valid_from,
+        "valid_to": fact.valid_to,
+        "recorded_at": fact.recorded_at and fact.recorded_at.isoformat(),
+        "retired_at": fact.retired_at and fact.retired_at.isoformat(),
+        "status": fact.status,
+        "replaced_by": fact.replaced_by,
+        "passages": list(fact.passages),
+    }
+
+
+def source_as_json(source: Source) -> dict[str, Any]:
+    """Where a fact comes from."""
+    return {
+        **asdict(source),
+        "said_at": [at.isoformat() for at in source.said_at],
+        "recorded_at": source.recorded_at.isoformat(),
+        "heard_at": source.heard_at and source.heard_at.isoformat(),
+    }
+
+
+def entry_as_json(entry: LogEntry) -> dict[str, Any]:
+    """An entry of the log."""
+    return {**asdict(entry), "at": entry.at.isoformat()}
+
+
+def check_as_json(check: LogCheck) -> dict[str, Any]:
+    """Whether a log is what was written."""
+    return {"is_intact": check.is_intact, **asdict(check)}
+
+
+def diff_as_json(diff: Diff) -> dict[str, Any]:
+    """What changed between two times."""
+    return {
+        "added": list(map(fact_as_json, diff.added)),
+        "ended": list(map(fact_as_json, diff.ended)),
+        "changed": [
+            {"before": fact_as_json(before), "after": fact_as_json(after)}
+            for before, after in diff.changed
+        ],
+        "forgotten": diff.forgotten,
+    }
+
+
+def ban_as_json(ban: Ban) -> dict[str, Any]:
+    """What is not to be stored again."""
+    return {**asdict(ban), "at": ban.at.isoformat()}
+
+
+def receipt_as_json(receipt: Receipt) -> dict[str, Any]:
+    """What was forgotten, or would be."""
+    return {
+        "scope": str(receipt.scope),
+        "state": receipt.state,
+        "candidates": list(map(_candidate_as_json, receipt.candidates)),
+        "forgotten": list(receipt.forgotten),
+        "cut": list(receipt.cut),
+        "facts": list(receipt.facts),
+        "bans": list(receipt.bans),
+        "deferred": list(receipt.deferred),
+        "outside": list(receipt.outside),
+    }
+
+
+def _candidate_as_json(one: Candidate) -> dict[str, Any]:
+    return asdict(one)

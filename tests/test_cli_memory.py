@@ -1,0 +1,398 @@
+"""Commands on what a store holds: facts, log, diff, forget and unforget."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from rich.cells import cell_len
+
+from graphmem import GraphMemory, Message, Scope, cli
+from graphmem.cli import memory as commands
+from graphmem.store import Store
+from graphmem.testing import HashEmbedder, ScriptedExtractor
+
+EVIL = "Eve\x1b[31m owns a\x9b tortoise."
+SCRIPT = {
+    "Bob lives in Oslo.": [("Bob", "lives in", "Oslo")],
+    "Bob lives in Rome.": [("Bob", "lives in", "Rome")],
+    "Bob plays the accordion.": [("Bob", "plays", "accordion")],
+    EVIL: [("Eve\x1b[31m", "owns\x07", "a\x9b tortoise")],
+}
+DAYS = {"Bob lives in Oslo.": 1, "Bob lives in Rome.": 20, "Bob plays the accordion.": 21, EVIL: 22}
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cli") / "memory.db"
+    reader = ScriptedExtractor(SCRIPT)
+    with GraphMemory.open(path, embed_model=HashEmbedder(), extractor=reader) as memory:
+        for text, day in DAYS.items():
+            at = datetime(2025, 3, day, 12, tzinfo=timezone.utc)
+            memory.remember([Message(text, said_at=at)], scope="Bob", session=f"s{day}")
+            assert memory.drain(60) == 0
+        memory.remember("Zoe's secret.", scope="Zoe")
+        memory.recall("Where does Bob live?", scope="Bob")
+    return path
+
+
+@pytest.fixture
+def store(filled, tmp_path):
+    """A copy of its own, to be changed, with the index beside it."""
+    for path in filled.parent.iterdir():
+        copy = shutil.copytree if path.is_dir() else shutil.copy
+        copy(path, tmp_path / path.name)
+    return str(tmp_path / filled.name)
+
+
+def run(capsys, command, path, *options, scope="Bob"):
+    """Exit code, output and errors."""
+    code = cli.main([command, *options, "--uri", str(path), "--scope", scope])
+    out, errors = capsys.readouterr()
+    return code, out, errors
+
+
+def asked(capsys, command, path, *options, **named):
+    """Exit code and output as JSON."""
+    code, out, errors = run(capsys, command, path, *options, "--json", **named)
+    assert errors == ""
+    return code, json.loads(out)
+
+
+def objects(found):
+    return {one["object"] for one in found}
+
+
+# -- facts of another time -----------------------------------------------------------------------
+
+
+def test_facts_of_another_time(filled, capsys):
+    def held(*options):
+        return objects(asked(capsys, "facts", filled, "--subject", "Bob", *options)[1]["facts"])
+
+    assert held() == {"Oslo", "Rome", "accordion"}
+    assert held("--as-of", "2025-03-10") == {"Oslo"}
+    assert held("--as-of", "2025-03-21T00:00+00:00") == {"Rome"}
+    assert held("--as-of", "2025-03") == {"Rome", "accordion"}, "by the end of the month"
+    assert held("--known-at", "2025-03-10") == set(), "it was told later"
+    assert held("--known-at", "2999", "--status", "asserted") == {"Oslo", "Rome", "accordion"}
+
+
+@pytest.mark.parametrize("option", ["--as-of", "--known-at"])
+@pytest.mark.parametrize("value", ["yesterday", "2025-13-01", "12:00", "", "\x1b[31m"])
+def test_what_is_no_time_is_wrong_use(option, value, filled, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["facts", "--uri", str(filled), "--scope", "Bob", option, value])
+    assert stopped.value.code == 2
+    errors = capsys.readouterr().err
+    assert "must be a day or a time such as 2025-03-01" in errors
+    assert "\x1b" not in errors
+
+
+def test_a_day_is_one_of_this_machine(monkeypatch):
+    import time
+
+    from graphmem.cli.parsing import day_end, day_start
+
+    monkeypatch.setenv("TZ", "Europe/Rome")
+    time.tzset()
+    try:
+        assert day_start("2025-07-01").isoformat() == "2025-07-01T00:00:00+02:00"
+        assert day_end("2025-01-01").isoformat() == "2025-01-01T23:59:59.999999+01:00"
+        assert day_start("2025-07-01T09:30").isoformat() == "2025-07-01T09:30:00+02:00"
+        assert day_start("2025-07-01T09:30Z") == datetime(2025, 7, 1, 9, 30, tzinfo=timezone.utc)
+        assert day_end("2025-07-01T09:30+05:00").utcoffset() == timedelta(hours=5)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize("more", [["--as-of", "2025-03-01"], ["--known-at", "2025-03-01"]])
+def test_why_is_not_about_another_time(more, filled, capsys):
+    code, _, errors = run(capsys, "facts", filled, "--why", "f-0", *more)
+    assert code == 2
+    assert "leave out" in errors
+
+
+# -- log -----------------------------------------------------------------------------------------
+
+
+def test_the_log_tells_what_was_changed_by_whom(filled, capsys):
+    code, out, _ = run(capsys, "log", filled, "--kind", "fact")
+    assert code == 0
+    assert "add        Bob → lives in → Oslo · asserted" in out
+    assert "supersede  Bob → lives in → Oslo · replaced" in out
+    assert "by scripted/1 (extractor)" in out
+    code, found = asked(capsys, "log", filled)
+    numbers = [one["seq"] for one in found["entries"]]
+    assert (code, numbers) == (0, list(range(1, len(numbers) + 1)))
+    first = found["entries"][0]
+    assert (first["action"], first["kind"], first["actor_kind"]) == (
+        "add",
+        "passage",
+        "application",
+    )
+    assert datetime.fromisoformat(first["at"]).utcoffset() is not None
+
+
+def test_the_log_is_narrowed_and_nothing_is_exit_code_1(filled, capsys):
+    def seen(*options):
+        return [one["seq"] for one in asked(capsys, "log", filled, *options)[1]["entries"]]
+
+    every = seen()
+    assert seen("--limit", "2") == every[-2:]
+    assert seen("--since", "2025-01-01", "--until", "2999") == every
+    assert seen("--until", "2025-01-01") == []
+    passages = asked(capsys, "log", filled, "--kind", "passage")[1]["entries"]
+    assert {one["kind"] for one in passages} == {"passage"}
+    of_one = asked(capsys, "log", filled, "--id", passages[0]["id"])[1]["entries"]
+    assert {one["id"] for one in of_one} == {passages[0]["id"]}
+    code, out, _ = run(capsys, "log", filled, "--kind", "nonsense")
+    assert (code, "no such entries" in out) == (1, True)
+
+
+def test_verify_says_whether_the_log_is_whole(store, capsys):
+    code, out, _ = run(capsys, "log", store, "--verify")
+    assert code == 0
+    assert "as they were written" in out
+    code, check = asked(capsys, "log", store, "--verify")
+    assert (code, check["is_intact"], check["broken_at"]) == (0, True, None)
+    noted = ["--verify", "--noted", check["head"]]
+    assert run(capsys, "log", store, *noted)[0] == 0
+    assert run(capsys, "log", store, "--verify", "--noted", "00")[0] == 1
+    with closing(sqlite3.connect(store, isolation_level=None)) as connection:
+        connection.execute("UPDATE log SET actor = 'x' WHERE seq = 2")
+    code, out, _ = run(capsys, "log", store, "--verify")
+    assert code == 1
+    assert "not what was written" in " ".join(out.split())
+    code, check = asked(capsys, "log", store, "--verify")
+    assert (code, check["is_intact"]) == (1, False)
+    assert 1 <= check["broken_at"] <= 2
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--verify", "--limit", "3"], "leave out what narrows it"),
+        (["--noted", "00"], "--noted is for --verify"),
+    ],
+)
+def test_options_of_the_log_that_do_not_go_together(options, says, filled, capsys):
+    code, out, errors = run(capsys, "log", filled, *options)
+    assert (code, out) == (2, "")
+    assert says in errors
+
+
+# -- diff ----------------------------------------------------------------------------------------
+
+
+def test_diff_shows_what_is_believed_newly_and_no_longer(filled, capsys):
+    with closing(Store.open(filled)) as opened:
+        (_, *later) = [one for one in opened.log(Scope("Bob"), kind="fact") if one.action == "add"]
+    before = (later[0].at - timedelta(microseconds=1)).isoformat()
+    code, found = asked(capsys, "diff", filled, before)
+    assert code == 0
+    assert {"Rome", "accordion"} <= objects(found["added"])
+    assert objects(found["ended"]) == {"Oslo"}
+    code, out, _ = run(capsys, "diff", filled, before)
+    assert "+ Bob → lives in → Rome" in out
+    assert "- Bob → lives in → Oslo" in out
+    code, out, _ = run(capsys, "diff", filled, "2001", "2002")
+    assert (code, "nothing changed" in out) == (1, True)
+    code, _, errors = run(capsys, "diff", filled, "2002", "2001-01-01")
+    assert code == 2
+    assert "is before start" in errors
+
+
+# -- forget --------------------------------------------------------------------------------------
+
+
+def words_in(path):
+    """What is left of the store, and of the index beside it."""
+    files = [path, *path.parent.glob(f"{path.name}*/**/*"), *path.parent.glob(f"{path.name}-*")]
+    return b"".join(one.read_bytes() for one in files if one.is_file())
+
+
+def test_forget_shows_first_and_acts_with_yes(store, filled, tmp_path, capsys):
+    asking = ["that Bob lives in Rome"]
+    code, out, _ = run(capsys, "forget", store, *asking)
+    assert code == 0
+    assert "Bob lives in Rome" in out
+    assert "nothing was changed; with --yes it is forgotten" in out
+    assert asked(capsys, "forget", store, *asking)[1]["state"] == "preview"
+    assert b"lives in Rome" in words_in(tmp_path / "memory.db"), "nothing was changed"
+
+    why = ["--actor", "Bob", "--reason", "private"]
+    code, out, _ = run(capsys, "forget", store, *asking, "--yes", *why)
+    assert code == 0
+    assert "forgotten: 1 passages, 1 facts, 1 bans" in out
+    assert "out of reach" in out
+    assert b"lives in Rome" not in words_in(tmp_path / "memory.db")
+    assert b"accordion" in words_in(tmp_path / "memory.db")
+    facts = asked(capsys, "facts", store, "--subject", "Bob")[1]["facts"]
+    assert objects(one for one in facts if not one["retired_at"]) == {"Oslo", "accordion"}
+    log = asked(capsys, "log", store, "--kind", "passage")[1]["entries"]
+    forget = next(one for one in log if one["action"] == "forget")
+    assert (forget["actor"], forget["reason"]) == ("Bob", "private")
+    assert run(capsys, "log", store, "--verify")[0] == 0
+
+    with GraphMemory.open(store, embed_model=HashEmbedder()) as memory:
+        receipt = memory.remember("Bob lives in Rome.", scope="Bob", session="another")
+        assert receipt.refused
+    code, found = asked(capsys, "unforget", store)
+    (ban,) = found["bans"]
+    assert (code, ban["actor"], ban["cause"]) == (0, "Bob", "forget")
+    code, out, _ = run(capsys, "unforget", store)
+    assert ban["id"] in out
+    assert "by Bob (person) · private" in out
+    code, out, _ = run(capsys, "unforget", store, "--ban", ban["id"])
+    assert (code, out) == (0, f"lifted 1 ban: {ban['id']}\n")
+    assert run(capsys, "unforget", store)[0] == 1, "nothing is banned any more"
+    with GraphMemory.open(store, embed_model=HashEmbedder()) as memory:
+        assert memory.remember("Bob lives in Rome.", scope="Bob", session="another").stored
+
+
+@pytest.mark.parametrize("kind", ["fact", "passage", "message", "entity", "session", "everything"])
+def test_a_thing_is_forgotten_by_its_name(kind, store, capsys):
+    facts = asked(capsys, "facts", store, "--subject", "Bob")[1]["facts"]
+    fact = next(one for one in facts if one["object"] == "accordion")
+    with closing(Store.open(store)) as opened:
+        passage = opened.passages(Scope("Bob"), ids=fact["passages"])[0]
+    name = {
+        "fact": fact["id"],
+        "passage": passage.id,
+        "message": passage.message_id,
+        "entity": "accordion",
+        "session": "s21",
+    }
+    target = [f"--{kind}", *([name[kind]] if kind in name else [])]
+    code, found = asked(capsys, "forget", store, *target)
+    assert (code, found["state"]) == (0, "preview")
+    code, found = asked(capsys, "forget", store, *target, "--yes")
+    assert (code, found["state"]) == (0, "erased")
+    assert passage.id in found["forgotten"]
+    code, left = asked(capsys, "facts", store, "--subject", "Bob")
+    assert objects(left["facts"]) == (set() if kind == "everything" else {"Oslo", "Rome"})
+    assert asked(capsys, "facts", store, scope="Zoe")[1]["facts"] == []
+    assert asked(capsys, "log", store, scope="Zoe")[0] == 0, "others keep theirs"
+
+
+def test_words_that_mean_several_things_change_nothing(store, capsys):
+    before = len(asked(capsys, "facts", store)[1]["facts"])
+    code, out, errors = run(capsys, "forget", store, "Bob lives", "--yes")
+    assert code == 2
+    assert "Oslo" in out
+    assert "Rome" in out
+    assert errors.startswith("graphmem: ")
+    assert len(asked(capsys, "facts", store)[1]["facts"]) == before
+    code, out, _ = run(capsys, "forget", store, "the weather in Paris")
+    assert (code, "nothing stored is meant by that" in out) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "says"),
+    [
+        ("forget", [], "exactly one"),
+        ("forget", ["words", "--fact", "f-0"], "exactly one"),
+        ("forget", ["--fact", "f-0"], "f-0"),
+        ("forget", ["--session", "\x1b[31mno"], "no such"),
+        ("unforget", ["--ban", "b-0"], "nothing of that is banned"),
+        ("unforget", ["--fact", "f-0", "--triple", "a", "b", "c"], "pass one"),
+        ("unforget", ["--fact", "f-0", "--text", "x"], "exactly one"),
+    ],
+)
+def test_what_cannot_be_forgotten_is_one_clear_line(command, options, says, store, capsys):
+    code, out, errors = run(capsys, command, store, *options)
+    assert (code, out) == (2, "")
+    assert says in errors
+    assert errors.count("\n") == 1
+    assert "\x1b" not in errors
+
+
+def test_a_forgotten_fact_is_named_by_its_triple(store, capsys):
+    facts = asked(capsys, "facts", store)[1]["facts"]
+    fact = next(one for one in facts if one["object"] == "accordion")
+    run(capsys, "forget", store, "--fact", fact["id"], "--yes")
+    code, found = asked(capsys, "unforget", store, "--triple", "bob", "plays", "Accordion")
+    assert (code, len(found["bans"])) == (0, 1)
+
+
+# -- all of them ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "200"])
+def test_stored_escapes_do_not_reach_the_terminal_and_lines_fit_it(
+    columns, store, capsys, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", columns)
+    outs = [
+        run(capsys, "log", store)[1],
+        run(capsys, "log", store, "--verify")[1],
+        run(capsys, "diff", store, "2001")[1],
+        run(capsys, "facts", store)[1],
+        run(capsys, "forget", store, "--session", "s22")[1],
+        run(capsys, "forget", store, "everything about Eve")[1],
+    ]
+    run(
+        capsys,
+        "forget",
+        store,
+        "--session",
+        "s21",
+        "--yes",
+        "--actor",
+        "E\x1bve",
+        "--reason",
+        "\x9b",
+    )
+    outs += [run(capsys, "unforget", store)[1], run(capsys, "log", store)[1]]
+    for out in outs:
+        assert out.strip()
+        assert not set("\x1b\x9b\x07") & set(out)
+        assert max(map(cell_len, out.splitlines())) <= max(int(columns), 80)
+    assert "Eve\ufffd[31m → owns\ufffd → a\ufffd tortoise" in " ".join(outs[2].split())
+    assert "by E\ufffdve (person)" in outs[-1]
+
+
+def test_what_is_printed_as_json_is_ascii(store, capsys):
+    for command in (["log"], ["diff", "2001"], ["facts"], ["forget", "--session", "s22"]):
+        _, out, _ = run(capsys, command[0], store, *command[1:], "--json")
+        assert out.isascii()
+        assert not set("\x1b\x07") & set(out)
+
+
+@pytest.mark.parametrize("command", [["log"], ["diff", "2001"], ["forget", "x"], ["unforget"]])
+def test_a_store_or_a_scope_that_is_not_there_is_not_made(command, store, tmp_path, capsys):
+    code, out, errors = run(capsys, command[0], tmp_path / "missing.db", *command[1:])
+    assert (code, out) == (2, "")
+    assert "there is no store" in errors
+    assert not (tmp_path / "missing.db").exists()
+    code, _, errors = run(capsys, command[0], store, *command[1:], scope="bob")
+    assert code == 2
+    assert "only of: Bob, Zoe" in errors
+    with closing(Store.open(store)) as opened:
+        assert len(opened.scopes()) == 2
+
+
+@pytest.mark.parametrize("command", ["facts", "log", "diff", "forget", "unforget"])
+def test_help_shows_an_example(command, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([command, "--help"])
+    assert stopped.value.code == 0
+    out = capsys.readouterr().out
+    assert f"example:\n  graphmem {command}" in out
+    assert "--json" in out
+
+
+def test_no_command_needs_an_embedder(store, capsys, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a model was asked for")
+
+    monkeypatch.setattr("graphmem.embedding.resolve", refuse)
+    for command in (["log"], ["diff", "2001"], ["forget", "Bob lives in Rome", "--yes"]):
+        assert run(capsys, command[0], store, *command[1:])[0] == 0
+    assert commands.__all__ == ["add_memory"]

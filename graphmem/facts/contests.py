@@ -222,8 +222,12 @@ def bound(said: Iterable[tuple[T, Reading]]) -> tuple[list[list[T]], list[list[T
             about.add(read_as.object)
         for value_ in about:
             values[_ends(read_as, value_)].append(one)
-    several = [[group for group in found.values() if len(group) > 1] for found in (slots, values)]
-    return several[0], several[1]
+    return _several(slots), _several(values)
+
+
+def _several(groups: Mapping[tuple[str, str], list[T]]) -> list[list[T]]:
+    """Those of two or more, in the order of their keys, whatever order they came in."""
+    return [group for _, group in sorted(groups.items()) if len(group) > 1]
 
 
 def differs(one: Reading, other: Reading) -> bool:
@@ -460,7 +464,9 @@ def _contest(
             latest = max((one.time for one in later if one.time), default=None)
             last = [one for one in later if one.time == latest]
             winner = min(last, key=lambda one: one.fact.id)
-            retired[loser.fact.id] = _retirement(loser, winner)
+            why = _retirement(loser, winner)
+            # What affirms one value and denies another is in two groups.
+            retired[loser.fact.id] = _joined(why, retired.get(loser.fact.id))
     at_once = _is_at_one_instant if excludes is differs else _is_one_breath
     for one, other in combinations(front, 2):
         if (excludes(one.said, other.said) or excludes(other.said, one.said)) and at_once(
@@ -520,12 +526,12 @@ def _retirement(loser: _Claim, winner: _Claim) -> Retirement:
     )
 
 
-def _joined(replaced: Retirement, denied: Retirement | None) -> Retirement:
-    """What ended a value that was both replaced and denied: the newer value; the first of both."""
-    if denied is None:
-        return replaced
+def _joined(one: Retirement, other: Retirement | None) -> Retirement:
+    """What ended a fact in two ways: the one of them, at the first time of both."""
+    if other is None:
+        return one
     return replace(
-        replaced,
-        retired_at=min(replaced.retired_at, denied.retired_at),
-        valid_to=earliest((replaced.valid_to, denied.valid_to)),
+        one,
+        retired_at=min(one.retired_at, other.retired_at),
+        valid_to=earliest((one.valid_to, other.valid_to)),
     )

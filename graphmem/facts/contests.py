@@ -38,7 +38,6 @@ __all__ = [
     "reading",
     "slot",
     "stands_at",
-    "supersede",
     "told_at",
     "value",
 ]
@@ -148,14 +147,6 @@ def _written(name: str) -> list[str]:
     return [name, *(f"{determiner} {name}" for determiner in DETERMINERS)]
 
 
-def supersede(
-    beliefs: Iterable[tuple[Fact, Sequence[Evidence]]],
-    single_valued: Collection[str] = SINGLE_VALUED,
-) -> dict[str, Retirement]:
-    """Which facts others have retired, by fact id: ``contests`` without the disputed."""
-    return dict(contests(beliefs, single_valued).retired)
-
-
 def contests(
     beliefs: Iterable[tuple[Fact, Sequence[Evidence]]],
     single_valued: Collection[str] = SINGLE_VALUED,
@@ -189,7 +180,7 @@ def contests(
     claims = [
         _Claim(fact, reading(fact, single_valued), evidence)
         for fact, evidence in beliefs
-        if fact.status in ("asserted", "verified") and fact.recorded_at
+        if fact.is_trusted and fact.recorded_at
     ]
     slots, values = bound((claim, claim.said) for claim in claims)
     retired: dict[str, Retirement] = {}

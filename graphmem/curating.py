@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from graphmem import memo
-from graphmem.arguments import check_target, fact_id, now, text
+from graphmem.arguments import check_target, fact_id, now, text, whole_number
 from graphmem.asking import the_one, wanted
-from graphmem.errors import Ambiguous, InvalidInput
+from graphmem.errors import Ambiguous, InvalidInput, NotFound
 from graphmem.faults import Faults
 from graphmem.indexes import Indexes
 from graphmem.looking import Looking
 from graphmem.store import Store
+from graphmem.store.location import Location
 from graphmem.types import Actor, Ban, Candidate, Entity, Fact, Receipt, Scope
 
 __all__ = ["Curating"]
@@ -87,8 +88,7 @@ class Curating(Looking):
         named: dict[str, Any] = {name: text(name, value) for name, value in names.items()}
         named |= {"fact": None if fact is None else fact_id(fact), "entity": _name(entity)}
         check_target(**named, everything=everything)
-        if not isinstance(most, int) or isinstance(most, bool) or most < 1:
-            raise InvalidInput(f"most must be a whole number of at least 1, not {most!r:.80}")
+        most = whole_number("most", most, 1)
         options: dict[str, Any] = {
             "actor": Actor.of(actor),
             "reason": text("reason", reason) or "",
@@ -168,7 +168,7 @@ class Curating(Looking):
         owner = self._scope(scope)
         named: dict[str, Any] = {
             "ban": _text("ban", ban.id if isinstance(ban, Ban) else ban),
-            "fact": _triple(fact) if isinstance(fact, tuple) else fact and fact_id(fact),
+            "fact": _fact(fact),
             "text": _text("text", text),
             "entity": _text("entity", entity),
         }
@@ -269,9 +269,13 @@ class Curating(Looking):
 
         Raises:
             InvalidInput: this store is no copy of that one.
+            NotFound: there is no store at that address.
             StoreError: it cannot be opened.
         """
         owner = self._scope(scope)
+        path = Location.of(original).path
+        if path is not None and not path.is_file():
+            raise NotFound(f"there is no store at {str(original)!r} to follow")
         with closing(Store.open(original)) as store:
             receipt = self._store.follow(owner, store, actor=Actor.of(actor), now=now())
         return self._let_go(receipt)
@@ -324,7 +328,12 @@ def _signed(actor: str | Actor, reason: str) -> dict[str, Any]:
     return {"actor": Actor.of(actor), "reason": text("reason", reason) or "", "now": now()}
 
 
-def _triple(fact: tuple[str, str, str]) -> tuple[str, ...]:
+def _fact(fact: object) -> str | tuple[str, ...] | None:
+    """The id of a fact, or its subject, predicate and object; ``None`` for none."""
+    if fact is None:
+        return None
+    if not isinstance(fact, tuple):
+        return fact_id(fact)
     if len(fact) != 3 or not all(isinstance(part, str) for part in fact):
         raise InvalidInput("a fact is its id, or (subject, predicate, object) as three strings")
     return tuple(str(text("fact", part)) for part in fact)

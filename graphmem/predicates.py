@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from graphmem.identity import normal_form
-from graphmem.times import MONTHS
+from graphmem.times import MONTH_NUMBERS, WEEKDAYS
 from graphmem.types import Triple
 
 __all__ = [
@@ -384,11 +384,11 @@ _HELD = re.compile(
     r"was appointed|will be|took over as) )?(?:the )?(?:new |acting )?"
     rf"({'|'.join(map(re.escape, _OFFICE_NAMES))}) (?:of|at|for)"
 )
-# What is in one of these is no home.
 DETERMINERS = ("a", "an", "the", "my", "your", "his", "her", "its", "our", "their")
 """Words before a name that are none of it where values are compared."""
 
 _DETERMINED = re.compile(rf"^(?:{'|'.join(DETERMINERS)}) (?=\S)")
+# What is in one of these is no home.
 _UNITS = re.compile(r"\b(?:project|team|department|dept|group|squad|division|section|unit|desk|"
                     r"shift|role|position|post|class|course|branch|sprint|phase|grade)\b")
 # fmt: on
@@ -477,8 +477,8 @@ _AGE = re.compile(r"\S+ (?:years?|months?) old")
 _CLOCK = re.compile(r"(?:\d{1,2}(?:[:.h]\d{2})?(?: ?(?:am|pm|a\.m|p\.m|o'clock))?|noon|midnight)")
 _ISO_DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")
 _WORD = re.compile(r"[^\W_]+")
-_MONTH_WORDS = frozenset(MONTHS) | {month[:3] for month in MONTHS} | {"sept"}
-_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+_MONTH_WORDS = frozenset(MONTH_NUMBERS)
+_WEEKDAYS = frozenset(WEEKDAYS)
 _DATE_WORDS = (
     _MONTH_WORDS
     | _WEEKDAYS

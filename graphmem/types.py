@@ -417,6 +417,8 @@ class Actor:
             return cls(clean_text(value))
         if not isinstance(value, Actor):
             raise InvalidInput(f"actor must be an Actor or a name, not {type(value).__name__}")
+        if not isinstance(value.name, str):
+            raise InvalidInput(f"an actor's name is a string, not {type(value.name).__name__}")
         if value.kind not in get_args(ActorKind):
             raise InvalidInput(
                 f"unknown kind of actor {value.kind!r:.80}: use {', '.join(get_args(ActorKind))}"

@@ -266,6 +266,9 @@ def test_in_words_no_more_passages_change_than_is_reckoned_with(memory):
         (lambda m: m.forget(session="s", actor=5), "actor"),
         (lambda m: m.unforget(), "exactly one"),
         (lambda m: m.unforget(fact=("a", "b")), "three"),
+        (lambda m: m.unforget(fact=0), "fact"),
+        (lambda m: m.unforget(fact=[]), "fact"),
+        (lambda m: m.forget(session="s", actor=Actor(5)), "name"),
         (lambda m: m.unforget(text="a", entity="b"), "exactly one"),
         (lambda m: m.reject(5), "fact"),
         (lambda m: m.verify(None), "fact"),
@@ -429,6 +432,10 @@ def test_a_copy_follows_what_the_original_forgot(tmp_path: Path) -> None:
         pytest.raises(InvalidInput, match="no copy"),
     ):
         other.follow(tmp_path / "m.db")
+    nowhere = tmp_path / "nowhere.db"
+    with open_memory(tmp_path / "other.db") as other, pytest.raises(NotFound, match="nowhere"):
+        other.follow(nowhere)
+    assert not nowhere.exists()
 
 
 def test_another_scope_keeps_what_this_one_forgets(memory):

@@ -361,6 +361,17 @@ def test_the_words_leave_every_file(tmp_path: Path, kind: str) -> None:
     assert bool(traces(tmp_path, "Rexford7")) == (kind != "everything")
 
 
+def test_words_that_are_known_only_when_they_are_read_leave_the_files_too(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db", scope="Ana", extractor=ScriptedExtractor(read)) as memory:
+        tell(memory, "I live in Quxley.")
+        memory.forget(fact=fact(memory, "Quxley"))
+        tell(memory, "It rains. I live in sunny Quxley.", session="t")
+        assert texts(memory) == ["It rains."]
+        assert not traces(tmp_path, "Quxley")
+        tell(memory, "I live in Ambleford.")
+        assert traces(tmp_path, "Ambleford")
+
+
 def test_nothing_remembers_the_words_in_this_process(memory):
     tell(memory, "I live in Quxley.", "My dog is called Rexford.")
     memory.recall("Quxley")

@@ -201,12 +201,27 @@ def _said_by_nobody_else(
     ends = {
         end for id_ in vanished for end in (plan.facts[id_].subject_id, plan.facts[id_].object_id)
     }
-    others = {_digest_of(digest, one) for one in _about(tx, sorted(ends))} if ends else set()
+    words_of = {word for id_ in vanished for word in _ends(plan.facts[id_])}
+    others = {
+        _digest_of(digest, one)
+        for one in (_about(tx, sorted(ends)) if ends else ())
+        if all(map(words_of.intersection, (_name(one.subject), _name(one.object))))
+    }
     return {
         id_: Key(value, "fact", spares_older=True)
         for id_, value in sorted(vanished.items())
         if value not in others
     }
+
+
+def _ends(one: Fact) -> set[str]:
+    return _name(one.subject) | _name(one.object)
+
+
+def _name(name: str) -> set[str]:
+    """The words of a name; a number, which has several spellings, may be any."""
+    found = {"0"} if any(map(str.isdigit, name)) else set()
+    return found.union(skeleton(name).split())
 
 
 def _about(tx: Transaction, entity_ids: Collection[str]) -> list[Fact]:

@@ -333,7 +333,9 @@ class Store:
         """
         readings = extraction.judge(claim, extractions, extractor=extractor)
         with transaction(self._open, scope, now=now, actor=Actor(extractor, "extractor")) as tx:
-            extraction.finish_extraction(tx, claim, readings)
+            has_erased = extraction.finish_extraction(tx, claim, readings)
+        if has_erased:
+            self._open.erase()
 
     def put_vectors(
         self,

@@ -226,12 +226,14 @@ def test_in_words_a_preview_comes_first_and_two_meanings_are_none(memory):
     with pytest.raises(Ambiguous) as caught:
         memory.forget(query="forget who lives in Oslo", preview=False)
     assert len(caught.value.candidates) == 2
-    assert len(memory.forget(query="forget who lives in Oslo").candidates) == 2
+    unclear = memory.forget(query="forget who lives in Oslo")
+    assert len(unclear.candidates) == 2
+    assert unclear.unclear == str(caught.value)
     shown = memory.forget(query="Please forget that I live in Oslo.")
     assert shown.candidates[0].id == next(
         one.id for one in memory.facts(subject="Ana") if one.object == "Oslo"
     )
-    assert shown.state == "preview"
+    assert (shown.state, shown.unclear) == ("preview", "")
     assert len(texts(memory)) == 2
     done = memory.forget(query="Please forget that I live in Oslo.", preview=False)
     assert done.state == "erased"

@@ -79,14 +79,16 @@ class Family:
     is_mutual: bool = False
 
 
-def _attribute(name: str, *more: str, enders: tuple[str, ...] = ()) -> Family:
+def _attribute(name: str, *more: str, kind: str = "") -> Family:
     """A family of a noun: "phone number is", "has phone number"."""
-    spellings = (f"{name} is", f"has {name}", f"new {name} is", f"has new {name}")
+    end = f" ({kind})" if kind else ""
+    told = (f"{name} is", f"has {name}", f"new {name} is", f"has new {name}")
+    spellings = tuple(f"{one}{end}" for one in told)
     # One word alone may be a verb: "rents".
     bare = (name,) if " " in name else ()
     # A name of its own: a relation may be called as the noun is.
     inverse = tuple(f"is {which}{name} of" for which in ("", "the ", "new ", "the new ", "now "))
-    return Family(f"{name} of one", (*bare, *spellings, *more), inverse, enders)
+    return Family(f"{name} of one", (*bare, *spellings, *more), inverse)
 
 
 def _office(name: str, *inverse: str) -> Family:
@@ -113,7 +115,7 @@ FAMILIES: tuple[Family, ...] = (
          "home is", "home is in", "new home is", "new home is in", "home address is", "address is",
          "new address is", "has address", "has new address", "lives again in", "lives back in",
          "residence is", "residence is in", "has residence in", "place of residence is",
-         "city of residence is", "city is"),
+         "city of residence is", "current city is"),
         inverse=("is address of", "is the address of", "is new address of", "is home address of",
                  "is home of", "is new home of"),
         enders=("moved from", "has moved from", "moved away from", "has moved away from",
@@ -233,9 +235,11 @@ FAMILIES: tuple[Family, ...] = (
         "zip code", "home town", "hometown", "room number", "flat number", "password", "passcode",
         "pin", "door code", "code", "licence plate", "license plate", "account number",
         "blood type", "shoe size", "dress size", "opening time", "closing time", "start time",
-        "departure time", "meeting point", "next appointment", "gate", "platform",
-        "marital status", "relationship status",
+        "departure time", "meeting point", "next appointment", "marital status",
+        "relationship status",
     )),
+    _attribute("gate", kind="mark"),
+    _attribute("platform", kind="mark"),
     # One has one of each at a time; who has two tells so in other words.
     *(_attribute(name) for name in (
         "dentist", "doctor", "gp", "therapist", "psychiatrist", "landlord", "landlady", "lawyer",
@@ -428,7 +432,7 @@ _FORMERLY = re.compile(r"(?:has |have |had )?\b(?:formerly|previously) | (?:form
 # What an "is" may be left out before: "allergic to", "employed by", "member of". These few words
 # say something else without it.
 _WITHOUT_IS = re.compile(
-    r"(?:an? |the )?(?!(?:used|painted|called|closed|moved|relocated)\b)"
+    r"(?:an? |the )?(?!(?:used|painted|called|closed|moved|relocated|held)\b)"
     r"(\S.* (?:of|in|at|on|by|to|for|with|from|until))"
 )
 # Around a noun: "has new", "current".

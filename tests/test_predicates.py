@@ -140,6 +140,9 @@ def test_spellings_of_one_family_are_one(spellings):
         (("Ana", "also lives in", "Oslo"), ("Ana", "lives in", "Oslo")),
         (("Ana", "has been to", "Oslo"), ("Ana", "is", "to Oslo")),
         (("Ana", "has been moved to", "ward seven"), ("Ana", "moved to", "ward seven")),
+        (("New York City", "is", "large"), ("New York", "lives in", "large")),
+        (("Golden Gate", "is", "long"), ("Golden", "gate is", "long")),
+        (("games", "held in", "1924"), ("games", "are held in", "1924")),
         (("today", "is", "Ana's birthday"), ("Ana", "birthday is", "today")),
         (("front door code", "is", "1"), ("back door code", "is", "1")),
         (("yoga", "is on", "Mondays"), ("yoga", "is on", "Monday")),
@@ -166,7 +169,7 @@ def test_registry_is_of_single_valued_families():
 
 def test_every_spelling_is_read_as_its_family():
     samples = {"diet": "vegan", "date": "6 June 2026", "age": "9 years old", "amount": "5 euros"}
-    samples |= {"clock": "10:30", "place": "Oslo"}
+    samples |= {"clock": "10:30", "place": "Oslo", "mark": "B4"}
     for family in FAMILIES:
         for spelling in family.spellings:
             bare, _, kind = spelling.partition(" (")

@@ -66,7 +66,7 @@ _STAMPED_LATER = (
 _LATEST = func.coalesce(_SAID_THEN, case((_STAMPED_LATER, None), else_=message.c.said_us))
 _EVIDENCE = select_evidence(_LATEST, evidence.c.lacks).select_from(STATED).where(_WAS_READ)
 _LACKED = select(evidence.c.lacks).where(ours(evidence), evidence.c.lacks.is_not(None)).distinct()
-_BY_PEOPLE = and_(evidence.c.grounded, message.c.role.in_(("user", "document")))
+_BY_PEOPLE = and_(evidence.c.grounded, message.c.role.in_(facts.PEOPLE))
 _NAMING = STATED.join(
     fact,
     and_(

@@ -25,14 +25,31 @@ __all__ = ["Curating"]
 class Curating(Looking):
     """The part of ``GraphMemory`` that corrects: forgetting, and what people rule on facts.
 
+    Args:
+        store: where rows live.
+        scope: whose memory is meant where a call names none.
+        faults: where what fails in the background is noted.
+        indexes: what is derived from the rows.
+        is_patient: a forget returns when its words have left the file, however large that is;
+            otherwise a large one is left to a thread, which needs the process to go on.
+
     Attributes:
         faults: faults that were swallowed.
     """
 
-    def __init__(self, store: Store, scope: Scope, faults: Faults, indexes: Indexes) -> None:
+    def __init__(
+        self,
+        store: Store,
+        scope: Scope,
+        faults: Faults,
+        indexes: Indexes,
+        *,
+        is_patient: bool = False,
+    ) -> None:
         super().__init__(store, scope)
         self.faults = faults
         self._indexes = indexes
+        self._is_patient = is_patient
 
     def forget(
         self,
@@ -76,7 +93,8 @@ class Curating(Looking):
 
         Returns:
             What is gone, whether its words have left the file (``state``), and where else they may
-            be (``outside``); of a preview the ``candidates``.
+            be (``outside``); of a preview the ``candidates``, and why nothing would go by these
+            words (``unclear``) where it would not.
 
         Raises:
             InvalidInput: not exactly one thing was named.
@@ -95,7 +113,12 @@ class Curating(Looking):
             "is_preview": bool(query is not None if preview is None else preview),
         }
         if query is not None:
-            return self._forget_in_words(owner, named["query"], {**options, "most": most})
+            try:
+                return self._forget_in_words(owner, named["query"], {**options, "most": most})
+            except Ambiguous as error:
+                if options["is_preview"]:
+                    return Receipt(owner, candidates=error.candidates, unclear=str(error))
+                raise
         target = {
             "passages": _one(named["passage"]),
             "messages": _one(named["message"]),
@@ -107,7 +130,9 @@ class Curating(Looking):
         return self._forget(owner, target, options)
 
     def _forget(self, scope: Scope, target: dict[str, Any], options: dict[str, Any]) -> Receipt:
-        receipt = self._store.forget(scope, **target, **options, now=now())
+        receipt = self._store.forget(
+            scope, **target, **options, is_patient=self._is_patient, now=now()
+        )
         return receipt if options["is_preview"] else self._let_go(receipt)
 
     def _forget_in_words(self, scope: Scope, query: str, options: dict[str, Any]) -> Receipt:
@@ -119,13 +144,8 @@ class Curating(Looking):
             entities=self._store.entities(scope),
             passages=self._store.passages(scope),
         )
-        try:
-            meant = the_one(found, facts)
-            receipt = self._forget(scope, _target(meant), options)
-        except Ambiguous:
-            if options["is_preview"]:
-                return Receipt(scope, candidates=tuple(found))
-            raise
+        meant = the_one(found, facts)
+        receipt = self._forget(scope, _target(meant), options)
         if not options["is_preview"]:
             return receipt
         shown = {one.id for one in meant}

@@ -558,6 +558,7 @@ class Receipt:
         refused: (what, why) for input that is not stored because it was forgotten.
         candidates: what may be meant by words that ask to forget; nothing was changed yet.
         outside: where the words may be that this store cannot reach.
+        unclear: of a preview: why nothing would be forgotten by these words; ``""`` where it would.
     """
 
     scope: Scope
@@ -572,13 +573,15 @@ class Receipt:
     refused: tuple[tuple[str, str], ...] = ()
     candidates: tuple[Candidate, ...] = ()
     outside: tuple[str, ...] = ()
+    unclear: str = ""
 
     @property
     def state(self) -> Literal["erased", "deferred", "preview", ""]:
         """What became of what was to be forgotten; ``""`` where nothing was."""
         if self.candidates and not self.forgotten and not self.cut:
             return "preview"
-        if not (self.forgotten or self.cut or self.facts):
+        # A ruling names facts, too, and nothing is out of its reach.
+        if not (self.forgotten or self.cut or (self.facts and self.outside)):
             return ""
         return "deferred" if self.deferred else "erased"
 

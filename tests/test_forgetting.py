@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import shutil
 import sys
+import time
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -226,12 +227,14 @@ def test_in_words_a_preview_comes_first_and_two_meanings_are_none(memory):
     with pytest.raises(Ambiguous) as caught:
         memory.forget(query="forget who lives in Oslo", preview=False)
     assert len(caught.value.candidates) == 2
-    assert len(memory.forget(query="forget who lives in Oslo").candidates) == 2
+    unclear = memory.forget(query="forget who lives in Oslo")
+    assert len(unclear.candidates) == 2
+    assert unclear.unclear == str(caught.value)
     shown = memory.forget(query="Please forget that I live in Oslo.")
     assert shown.candidates[0].id == next(
         one.id for one in memory.facts(subject="Ana") if one.object == "Oslo"
     )
-    assert shown.state == "preview"
+    assert (shown.state, shown.unclear) == ("preview", "")
     assert len(texts(memory)) == 2
     done = memory.forget(query="Please forget that I live in Oslo.", preview=False)
     assert done.state == "erased"
@@ -360,6 +363,21 @@ def test_the_words_leave_every_file(tmp_path: Path, kind: str) -> None:
         memory.recall("Quxley")
     assert traces(tmp_path, "Quxley") == []
     assert bool(traces(tmp_path, "Rexford7")) == (kind != "everything")
+
+
+def test_words_that_are_known_only_when_they_are_read_leave_the_files_too(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db", scope="Ana", extractor=ScriptedExtractor(read)) as memory:
+        tell(memory, "I live in Quxley.")
+        memory.forget(fact=fact(memory, "Quxley"))
+        tell(memory, "It rains. I live in sunny Quxley.", session="t")
+        assert texts(memory) == ["It rains."]
+        # The file is cleaned after the commit: a drain may return just before.
+        end = time.monotonic() + 30
+        while traces(tmp_path, "Quxley") and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not traces(tmp_path, "Quxley")
+        tell(memory, "I live in Ambleford.")
+        assert traces(tmp_path, "Ambleford")
 
 
 def test_nothing_remembers_the_words_in_this_process(memory):

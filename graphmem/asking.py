@@ -94,9 +94,7 @@ def wanted(
     return [*meant, *([] if meant else _near(asked, passages))]
 
 
-def the_one(
-    candidates: Sequence[Candidate], facts: Mapping[str, Fact], query: str = ""
-) -> list[Candidate]:
+def the_one(candidates: Sequence[Candidate], facts: Mapping[str, Fact]) -> list[Candidate]:
     """The candidates that are meant, if that is one thing: one entity, one value, or one text.
 
     A value may have several facts, spelled otherwise; passages that say the same go with it.
@@ -135,8 +133,9 @@ def _facts(bare: str, asked: set[str], me: Collection[str], facts: Iterable[Fact
     found = [one for one in facts if _holds(asked, one.text.replace("_", " "))]
     if _ME.intersection(words(bare)):
         names = set(map(normal_form, me))
-        own = [one for one in found if names & {normal_form(one.subject), normal_form(one.object)}]
-        found = own
+        found = [
+            one for one in found if names & {normal_form(one.subject), normal_form(one.object)}
+        ]
     is_denied = bool(_NOT.search(bare))
     alike = [one for one in found if one.polarity != is_denied]
     return alike or found

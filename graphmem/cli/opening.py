@@ -45,10 +45,7 @@ def opened(options: argparse.Namespace) -> Store:
     Raises:
         NotFound: there is none, or it holds nothing of the scope.
     """
-    from graphmem.store import Store
-
-    must_hold(options.uri, scope_of(options))
-    return Store.open(options.uri)
+    return _holding(options.uri, scope_of(options))
 
 
 def must_hold(uri: str, scope: Scope | None) -> None:
@@ -57,6 +54,10 @@ def must_hold(uri: str, scope: Scope | None) -> None:
     Raises:
         NotFound: there is not.
     """
+    _holding(uri, scope).close()
+
+
+def _holding(uri: str, scope: Scope | None) -> Store:
     from graphmem.store import Store
     from graphmem.store.location import Location
 
@@ -65,10 +66,17 @@ def must_hold(uri: str, scope: Scope | None) -> None:
         raise NotFound(f"there is no store at {uri!r}: check --uri")
     store = Store.open(uri)
     try:
-        scopes = store.scopes()
-    finally:
+        if scope is not None:
+            _check_holds(store, scope)
+    except BaseException:
         store.close()
-    if scope is not None and scope not in scopes:
+        raise
+    return store
+
+
+def _check_holds(store: Store, scope: Scope) -> None:
+    scopes = store.scopes()
+    if scope not in scopes:
         known = ", ".join(map(str, scopes[:_SCOPES_SHOWN])) or "nobody's"
         more = "" if len(scopes) <= _SCOPES_SHOWN else f" and {len(scopes) - _SCOPES_SHOWN} more"
         raise NotFound(f"the store holds no memory of {str(scope)!r}, only of: {known}{more}")

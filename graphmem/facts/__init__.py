@@ -19,6 +19,7 @@ from graphmem.facts.contests import (
     value,
 )
 from graphmem.facts.evidence import (
+    PEOPLE,
     Evidence,
     Ruling,
     entity_id,
@@ -32,6 +33,7 @@ from graphmem.grounding import Ground, ground
 from graphmem.predicates import SINGLE_VALUED
 
 __all__ = [
+    "PEOPLE",
     "SINGLE_VALUED",
     "Evidence",
     "Ground",

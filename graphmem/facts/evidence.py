@@ -12,6 +12,7 @@ from graphmem.identity import content_id, normal_form
 from graphmem.types import Role, Triple
 
 __all__ = [
+    "PEOPLE",
     "Evidence",
     "Ruling",
     "entity_id",
@@ -26,7 +27,8 @@ __all__ = [
 # longer is a model that repeats itself.
 MAX_NAME_CHARS = 1_000
 
-_PEOPLE = frozenset({"user", "document"})
+PEOPLE: tuple[Role, ...] = ("user", "document")
+"""Roles whose words are believed; a document is somebody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,4 +132,4 @@ def firm(evidence: Iterable[Evidence]) -> list[Evidence]:
 
 def is_trusted(role: Role) -> bool:
     """Whether what a passage of this role states is believed: an assistant may guess."""
-    return role in _PEOPLE
+    return role in PEOPLE

@@ -56,6 +56,7 @@ _PUT_MEMBER = put_row(ban, instead=())
 _DELETE = delete_row(ban)
 _ALL_COUNTED = select(func.count()).select_from(ban).where(ours(ban))
 _SET_COUNT = Bulk(update(scope_row).where(ours(scope_row)), ("bans",))
+_ALL = select(ban).where(ours(ban))
 _BY_KEY = select(ban).where(ours(ban), ban.c.key.in_(bindparam("keys", expanding=True)))
 _ALL_OF_ID = select(ban.c.key, ban.c.fact_id).where(ours(ban), ban.c.id == bindparam("id"))
 _NAMES = select(ban).where(
@@ -412,7 +413,7 @@ def add(tx: Transaction, id_: str, keys: Sequence[Key]) -> None:
 
 def adopt(tx: Transaction, theirs: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """Take over a copy's bans; returns the ids of those that are new here."""
-    known = {row.key for row in tx.rows(select(ban).where(ours(ban)), tx.owner)}
+    known = {row.key for row in tx.rows(_ALL, tx.owner)}
     new = [{**row, **tx.owner} for row in theirs if row["key"] not in known]
     for row in new:
         row.update({name: row[name] and microseconds(row[name]) for name in ("at", "since")})
@@ -448,16 +449,14 @@ def _count(tx: Transaction) -> None:
 
 def rows(connection: Connection, scope: Scope) -> list[dict[str, Any]]:
     """The rows of a scope's bans, for a copy of the store."""
-    found = connection.execute(select(ban).where(ours(ban)), given(scope)).all()
-    return [dict(row._mapping) for row in found]
+    return [dict(row._mapping) for row in connection.execute(_ALL, given(scope)).all()]
 
 
 def all_bans(connection: Connection, scope: Scope) -> list[Ban]:
     """A scope's bans, oldest first."""
-    rows = connection.execute(select(ban).where(ours(ban)), given(scope)).all()
     found = [
         Ban(row.id, row.kind, row.cause, row.at, row.actor, row.actor_kind, row.reason, row.fact_id)
-        for row in rows
+        for row in connection.execute(_ALL, given(scope)).all()
         if row.id == ban_id(row.key)
     ]
     return sorted(found, key=lambda one: (one.at, one.id))

@@ -156,8 +156,8 @@ def _holding(one: Passage, row: Any, others: Iterable[Any]) -> list[str]:
     They are those that hold its object, or, where that is who speaks, its subject. One that states
     another triple about the object is left out, unless it has words of this one's predicate.
     """
-    is_about_speaker = normal_form(row.object) == normal_form(one.speaker)
-    name, end = (row.subject, "subject") if is_about_speaker else (row.object, "object")
+    end = _telling_end(one, row)
+    name = getattr(row, end)
     own = _telling(row.predicate)
     rivals = [
         told
@@ -186,7 +186,7 @@ def _clauses_left(one: Passage, sentence: str, rows: Iterable[Any], others: Iter
     clauses = [clause for clause in _CLAUSE_END.split(sentence.strip()) if clause]
     if len(clauses) < 2:
         return ""
-    gone = [_told_by(one, row) for row in rows]
+    gone = [getattr(row, _telling_end(one, row)) for row in rows]
     kept = [Triple(row.subject, row.predicate, row.object) for row in others]
     left = []
     for clause in clauses:
@@ -202,11 +202,9 @@ def _clauses_left(one: Passage, sentence: str, rows: Iterable[Any], others: Iter
     return f"{', '.join(left)}{stop}{sentence[len(sentence.rstrip()) :]}"
 
 
-def _told_by(one: Passage, row: Any) -> str:
-    """The end of a triple that tells it: its object, or its subject where that is who speaks."""
-    is_about_speaker = normal_form(row.object) == normal_form(one.speaker)
-    name: str = row.subject if is_about_speaker else row.object
-    return name
+def _telling_end(one: Passage, row: Any) -> str:
+    """Which end tells a triple: its object, or its subject where the object is who speaks."""
+    return "subject" if normal_form(row.object) == normal_form(one.speaker) else "object"
 
 
 def _telling(predicate: str) -> set[str]:

@@ -120,14 +120,15 @@ def _following(tx: Transaction, readings: Sequence[Reading]) -> dict[str, Passag
         if passage.role != "user" or passage.thread == passage.message_id:
             continue
         # As a rule they are read together.
-        spoken = _spoken(passage, _walk(passage, after))
+        spoken = _spoken(passage, _read_behind(passage, after))
         spoken = spoken or _spoken(passage, order.behind(tx, passage.id))
         if spoken:
             found[passage.id] = spoken
     return found
 
 
-def _walk(passage: Passage, after: Mapping[str, Passage]) -> list[Passage]:
+def _read_behind(passage: Passage, after: Mapping[str, Passage]) -> list[Passage]:
+    """The passages behind one, as far as they were read with it; ``after`` has the next of each."""
     found: list[Passage] = []
     while len(found) < order.CONTEXT_PASSAGES and passage.id in after:
         passage = after[passage.id]

@@ -26,6 +26,7 @@ from graphmem.store.belief import believe, evidence_of
 from graphmem.store.bulk import among, given, ours
 from graphmem.store.erasing import Erasure, erase, state_no_more
 from graphmem.store.records import (
+    all_fact_ids,
     facts_by_id,
     passages_by_id,
     select_passages,
@@ -139,8 +140,8 @@ def forget_everything(tx: Transaction, *, reason: str) -> Forgotten:
     digest = Digest(tx.connection)
     plan = Erasure(_load(tx, mine(passage, tx.scope)))
     reason = _discreet(reason, plan)
-    facts = tx.rows(select(fact.c.id).where(mine(fact, tx.scope)))
-    plan.facts.update(facts_by_id(tx.connection, tx.scope, [row.id for row in facts]))
+    facts = all_fact_ids(tx.connection, tx.scope)
+    plan.facts.update(facts_by_id(tx.connection, tx.scope, facts))
     bans = lay(tx, (digest.of_text(one.text) for one in plan.was.values()), reason=reason)
     for table in TABLES:
         tx.run(table.delete().where(mine(table, tx.scope)))

@@ -22,7 +22,7 @@ from graphmem.store.schema import ban as ban_rows
 from graphmem.store.schema import verdict
 from graphmem.store.transaction import Transaction
 
-__all__ = ["Lifted", "reject", "rule", "unforget"]
+__all__ = ["Judged", "reject", "rule", "unforget"]
 
 _PUT = put_row(verdict, instead=("ruling", "at", "actor", "actor_kind", "reason"))
 _REJECTED = select(ban_rows.c.id).where(ours(ban_rows), among(ban_rows.c.fact_id))
@@ -31,19 +31,19 @@ Triple = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Lifted:
-    """What was taken back.
+class Judged:
+    """What a judgement came to.
 
     Attributes:
-        bans: ids of the bans.
-        facts: ids of the facts that are no longer rejected.
+        bans: ids of the bans that were laid, or taken back.
+        facts: ids of the facts that are rejected by them, or no longer are.
     """
 
     bans: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
 
 
-def reject(tx: Transaction, fact_id: str, *, reason: str = "") -> Lifted:
+def reject(tx: Transaction, fact_id: str, *, reason: str = "") -> Judged:
     """Rule that a fact is wrong, in whatever words it is stated.
 
     Raises:
@@ -60,7 +60,7 @@ def reject(tx: Transaction, fact_id: str, *, reason: str = "") -> Lifted:
         )
         facts += ids
     _settle(tx, "reject", "ban", bans, facts, reason)
-    return Lifted(bans, tuple(facts))
+    return Judged(bans, tuple(facts))
 
 
 def rule(
@@ -97,7 +97,7 @@ def unforget(
     text: str | None = None,
     entity: str | None = None,
     reason: str = "",
-) -> Lifted:
+) -> Judged:
     """Take a ban back, named by its id or by what it is of; what was erased stays erased.
 
     Raises:
@@ -110,7 +110,7 @@ def unforget(
         raise NotFound(f"nothing of that is banned in {tx.scope}; bans() lists what is")
     facts = sorted(lift(tx, ids))
     _settle(tx, "unforget", "ban", ids, facts, reason)
-    return Lifted(tuple(ids), tuple(facts))
+    return Judged(tuple(ids), tuple(facts))
 
 
 def _named(

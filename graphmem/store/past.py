@@ -24,6 +24,7 @@ from graphmem.store.records import (
     IS_SAID,
     OF_MESSAGE,
     STATED,
+    all_fact_ids,
     facts_by_id,
     select_evidence,
     stated,
@@ -65,7 +66,7 @@ _STAMPED_LATER = (
 _LATEST = func.coalesce(_SAID_THEN, case((_STAMPED_LATER, None), else_=message.c.said_us))
 _EVIDENCE = select_evidence(_LATEST, evidence.c.lacks).select_from(STATED).where(_WAS_READ)
 _LACKED = select(evidence.c.lacks).where(ours(evidence), evidence.c.lacks.is_not(None)).distinct()
-_BY_PEOPLE = and_(evidence.c.grounded, message.c.role.in_(("user", "document")))
+_BY_PEOPLE = and_(evidence.c.grounded, message.c.role.in_(facts.PEOPLE))
 _NAMING = STATED.join(
     fact,
     and_(
@@ -101,7 +102,7 @@ def facts_then(
         as_of: only those that held in the world then; ``None``: all, whatever their status.
         known_at: as far as was known then; ``None``: as is known now.
     """
-    asked = _all_ids(connection, scope) if ids is None else sorted(set(ids))
+    asked = all_fact_ids(connection, scope) if ids is None else sorted(set(ids))
     names = frozenset[str]()
     if known_at is not None:
         names = _known_names(connection, scope, known_at)
@@ -171,11 +172,6 @@ def _known_names(connection: Connection, scope: Scope, known_at: datetime) -> fr
 
 def _by(known_at: datetime) -> dict[str, Any]:
     return {"known_at": known_at, "known_us": microseconds(known_at)}
-
-
-def _all_ids(connection: Connection, scope: Scope) -> list[str]:
-    rows = connection.execute(select(fact.c.id).where(mine(fact, scope)).order_by(fact.c.id))
-    return list(rows.scalars())
 
 
 # -- what changed --------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ __all__ = [
     "QUOTE",
     "STATED",
     "StoredMessage",
+    "all_fact_ids",
     "fact_ids",
     "facts_by_id",
     "passage_rows",
@@ -305,6 +306,12 @@ def fact_ids(
         return set()
     stated_by = select(evidence.c.fact_id).where(ours(evidence), among(column))
     return set(connection.execute(stated_by, given(scope, some)).scalars())
+
+
+def all_fact_ids(connection: Connection, scope: Scope) -> list[str]:
+    """Ids of all facts of a scope, whatever their status, in order."""
+    ids = select(fact.c.id).where(mine(fact, scope)).order_by(fact.c.id)
+    return list(connection.execute(ids).scalars())
 
 
 def facts_by_id(connection: Connection, scope: Scope, ids: Iterable[str]) -> dict[str, Fact]:

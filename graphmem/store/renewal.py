@@ -10,13 +10,11 @@ from __future__ import annotations
 import logging
 from datetime import datetime, timezone
 
-from sqlalchemy import Connection, select
-
 from graphmem.errors import StoreReadOnly
 from graphmem.store import reading
 from graphmem.store.belief import rebelieve
 from graphmem.store.migrations import RULES, beliefs, believe_by
-from graphmem.store.schema import fact, mine
+from graphmem.store.records import all_fact_ids
 from graphmem.store.sqlite import Database
 from graphmem.store.transaction import transaction
 from graphmem.types import Scope
@@ -43,14 +41,9 @@ def renew(database: Database) -> None:
 
 def _renew(database: Database, scope: Scope) -> None:
     with transaction(database, scope, now=datetime.now(timezone.utc)) as tx:
-        ids = _fact_ids(tx.connection, scope)
+        ids = all_fact_ids(tx.connection, scope)
         # A hundred thousand take about half a minute.
         _logger.info("believing %d facts of a scope anew, by newer rules", len(ids))
         with tx.summing_up("migrate", "scope", "", after={"rules": RULES, "facts": len(ids)}):
             rebelieve(tx, ids, action="migrate")
         tx.voids()
-
-
-def _fact_ids(connection: Connection, scope: Scope) -> list[str]:
-    rows = connection.execute(select(fact.c.id).where(mine(fact, scope)).order_by(fact.c.id))
-    return list(rows.scalars())

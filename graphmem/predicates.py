@@ -22,16 +22,17 @@ from graphmem.types import Triple
 
 __all__ = [
     "DATES",
-    "DETERMINERS",
     "FAMILIES",
     "SINGLE_VALUED",
     "Family",
     "Reading",
     "Relation",
     "affirmed",
+    "bare",
     "key",
     "read",
     "relation",
+    "written",
 ]
 
 
@@ -388,10 +389,9 @@ _HELD = re.compile(
     r"was appointed|will be|took over as) )?(?:the )?(?:new |acting )?"
     rf"({'|'.join(map(re.escape, _OFFICE_NAMES))}) (?:of|at|for)"
 )
-DETERMINERS = ("a", "an", "the", "my", "your", "his", "her", "its", "our", "their")
-"""Words before a name that are none of it where values are compared."""
-
-_DETERMINED = re.compile(rf"^(?:{'|'.join(DETERMINERS)}) (?=\S)")
+# Words before a name that are none of it where values are compared.
+_DETERMINERS = ("a", "an", "the", "my", "your", "his", "her", "its", "our", "their")
+_DETERMINED = re.compile(rf"^(?:{'|'.join(_DETERMINERS)}) (?=\S)")
 # What is in one of these is no home.
 _UNITS = re.compile(r"\b(?:project|team|department|dept|group|squad|division|section|unit|desk|"
                     r"shift|role|position|post|class|course|branch|sprint|phase|grade)\b")
@@ -662,8 +662,8 @@ def read(
         subject, value = value, subject
     said = Reading(
         names,
-        _bare(subject),
-        _bare(value),
+        bare(subject),
+        bare(value),
         polarity != plan.flips,
         bool(entry and entry.is_single),
         is_mutual=bool(entry and entry.family and entry.family.is_mutual),
@@ -671,9 +671,14 @@ def read(
     return _with_denial(said, plan, entry)
 
 
-def _bare(name: str) -> str:
-    """A name without the article or the owner that a sentence gave it: "a boat", "her boat"."""
+def bare(name: str) -> str:
+    """A name in normal form without the article or owner a sentence gave it: "her boat"."""
     return _DETERMINED.sub("", name) or name
+
+
+def written(name: str) -> list[str]:
+    """A bare name as sentences may write it: as it is, and behind each article and owner."""
+    return [name, *(f"{determiner} {name}" for determiner in _DETERMINERS)]
 
 
 def _of_attribute(
@@ -813,11 +818,11 @@ def _ended(said: Reading, denies: tuple[str, ...], denied: str) -> Reading:
         left, reached = map(normal_form, moved.groups())
         if not _HOME_MOVED.fullmatch(said.names[0]) or _UNITS.search(denied):
             return replace(
-                said, object=_bare(reached), denies=denies, denied=_bare(left), is_event=True
+                said, object=bare(reached), denies=denies, denied=bare(left), is_event=True
             )
         return Reading(denies[:1], said.subject, reached, True, True, denies, left, True)
     is_mutual = all(name in _MUTUAL for name in denies)
-    return replace(said, denies=denies, denied=_bare(denied), is_event=True, is_mutual=is_mutual)
+    return replace(said, denies=denies, denied=bare(denied), is_event=True, is_mutual=is_mutual)
 
 
 def _over(plan: _Plan, object_: str) -> tuple[tuple[str, ...], str] | None:

@@ -10,6 +10,7 @@ import codecs
 import sys
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import get_args
 
 from rich.cells import cell_len, set_cell_size
@@ -133,8 +134,7 @@ def show_sources(console: Console, sources: Iterable[Source]) -> None:
 def show_log(console: Console, entries: Iterable[LogEntry]) -> None:
     """Print entries of a log: number, time, action, what changed, and below it who and why."""
     for entry in entries:
-        at = entry.at.astimezone().isoformat(" ", "seconds")
-        head = f"{entry.seq:>5}  {at[:19]}  {plain(entry.action):{_ACTION_WIDTH}}  "
+        head = f"{entry.seq:>5}  {_local(entry.at)}  {plain(entry.action):{_ACTION_WIDTH}}  "
         _print_hanging(console, Text(head, style="dim"), Text(_change(entry), style="cyan"))
         by = _by(entry.actor, entry.actor_kind, entry.reason)
         if by:
@@ -198,8 +198,7 @@ def show_receipt(console: Console, receipt: Receipt) -> None:
 def show_bans(console: Console, bans: Iterable[Ban]) -> None:
     """Print what is not to be stored again: not its words, but since when, by whom and why."""
     for ban in bans:
-        at = ban.at.astimezone().isoformat(" ", "seconds")
-        head = Text(f"{ban.kind:{_KIND_WIDTH}}  {ban.cause:6}  {at[:19]}  ")
+        head = Text(f"{ban.kind:{_KIND_WIDTH}}  {ban.cause:6}  {_local(ban.at)}  ")
         _print_hanging(console, head, Text(plain(ban.id), style="cyan"))
         by = _by(ban.actor, ban.actor_kind, ban.reason)
         _print_hanging(console, Text(" " * head.cell_len), Text(by, style="dim"))
@@ -256,9 +255,18 @@ def _date(passage: Passage) -> str:
     return f"{passage.said_at:%Y-%m-%d}" if passage.said_at else ""
 
 
+def _local(at: datetime) -> str:
+    """A time to the second, in this machine's zone."""
+    return f"{at.astimezone():%Y-%m-%d %H:%M:%S}"
+
+
 def _fact(fact: Fact) -> str:
-    predicate = fact.predicate if fact.polarity else f"not: {fact.predicate}"
-    return " → ".join(plain(part) for part in (fact.subject, predicate, fact.object))
+    return _triple(fact.subject, fact.predicate, fact.object, polarity=fact.polarity)
+
+
+def _triple(subject: str, predicate: str, object_: str, *, polarity: bool) -> str:
+    said = predicate if polarity else f"not: {predicate}"
+    return " → ".join(map(plain, (subject, said, object_)))
 
 
 def _validity(fact: Fact) -> str:
@@ -280,10 +288,9 @@ def _change(entry: LogEntry) -> str:
         return f"the words of entries {spans}" if spans else "words of entries"
     if entry.kind != "fact" or said is None:
         return plain(f"{entry.kind} {entry.id}".strip())
-    predicate = said["predicate"] if said["polarity"] else f"not: {said['predicate']}"
-    ends = (said["subject"], predicate, said["object"])
+    triple = _triple(said["subject"], said["predicate"], said["object"], polarity=said["polarity"])
     status = "replaced" if said["replaced_by"] else said["status"]
-    return f"{' → '.join(map(plain, ends))} · {plain(status)} · {plain(entry.id)}"
+    return f"{triple} · {plain(status)} · {plain(entry.id)}"
 
 
 def _by(actor: str, kind: str, reason: str) -> str:

@@ -17,7 +17,7 @@ from typing import Literal, Protocol, TypeVar
 
 from graphmem.facts.evidence import Evidence, entity_id, firm, trusted
 from graphmem.identity import content_id
-from graphmem.predicates import DETERMINERS, SINGLE_VALUED, Reading, read, relation
+from graphmem.predicates import SINGLE_VALUED, Reading, read, relation, written
 from graphmem.times import earliest, span
 from graphmem.types import Fact
 
@@ -137,14 +137,10 @@ def denied_ends(fact: Stated) -> frozenset[tuple[str, str]]:
         return frozenset()
     ends = [
         (entity_id(subject), entity_id(denied))
-        for subject in _written(said.subject)
-        for denied in _written(said.denied)
+        for subject in written(said.subject)
+        for denied in written(said.denied)
     ]
     return frozenset([*ends, *((last, first) for first, last in ends if said.is_mutual)])
-
-
-def _written(name: str) -> list[str]:
-    return [name, *(f"{determiner} {name}" for determiner in DETERMINERS)]
 
 
 def contests(
@@ -347,19 +343,14 @@ class _Claim:
         return is_firm(self.fact, self.rows)
 
     @cached_property
-    def time(self) -> datetime | None:
-        """Of its latest statement; ``None`` is unknown."""
+    def stands(self) -> datetime | None:
+        """Where its latest statement stands in time; ``None`` is unknown."""
         return max((time for row in self.rows if (time := stands_at(row))), default=None)
 
     @cached_property
     def last(self) -> Sequence[Evidence]:
         """The rows of that time."""
-        return [row for row in self.rows if stands_at(row) == self.time]
-
-    @property
-    def stands(self) -> datetime | None:
-        """As ``time``."""
-        return self.time
+        return [row for row in self.rows if stands_at(row) == self.stands]
 
     @cached_property
     def told(self) -> datetime | None:
@@ -387,18 +378,18 @@ class _Claim:
         told = order_of_plans(self, other)
         if told:
             return told > 0
-        if self.time != other.time:
-            return bool(self.time and other.time and self.time > other.time)
+        if self.stands != other.stands:
+            return bool(self.stands and other.stands and self.stands > other.stands)
         common = self.places.keys() & other.places.keys()
         if common:
             return all(self.places[key] > other.places[key] for key in common)
-        if self.time is not None:
+        if self.stands is not None:
             return False
         return bool(self.heard and other.heard and self.heard > other.heard)
 
     def is_beside(self, other: _Claim) -> bool:
         """Whether one message states both, at one time."""
-        return self.time == other.time and any(
+        return self.stands == other.stands and any(
             self.places[key] == other.places[key]
             for key in self.places.keys() & other.places.keys()
         )
@@ -408,7 +399,7 @@ class _Claim:
         if not self.is_firm or not (self.is_after(other) or self._is_end_of(other)):
             return False
         ended = span(other.fact.valid_to)
-        return not (ended and self.time and ended[1] < self.time)
+        return not (ended and self.stands and ended[1] < self.stands)
 
     def _is_end_of(self, other: _Claim) -> bool:
         """Whether what happened in a message ends what the same message tells."""
@@ -416,7 +407,7 @@ class _Claim:
 
     def is_told_by_people(self) -> bool:
         """Whether people said it, at the very time at which it stands."""
-        return all(row.role == "user" and row.said_at == self.time for row in self.last)
+        return all(row.role == "user" and row.said_at == self.stands for row in self.last)
 
 
 def stands_at(row: Evidence) -> datetime | None:
@@ -452,8 +443,8 @@ def _contest(
     for loser in claims:
         later = [one for one in front if excludes(one.said, loser.said) and one.retires(loser)]
         if later:
-            latest = max((one.time for one in later if one.time), default=None)
-            last = [one for one in later if one.time == latest]
+            latest = max((one.stands for one in later if one.stands), default=None)
+            last = [one for one in later if one.stands == latest]
             winner = min(last, key=lambda one: one.fact.id)
             why = _retirement(loser, winner)
             # What affirms one value and denies another is in two groups.
@@ -471,8 +462,8 @@ def _front(claims: Sequence[_Claim], excludes: _Relation) -> list[_Claim]:
     firm_ones = [claim for claim in claims if claim.is_firm]
     if excludes is differs:
         # What is older than the newest value is behind it, or is the same value.
-        newest = max((claim.time for claim in firm_ones if claim.time), default=None)
-        firm_ones = [claim for claim in firm_ones if claim.time in (newest, None)]
+        newest = max((claim.stands for claim in firm_ones if claim.stands), default=None)
+        firm_ones = [claim for claim in firm_ones if claim.stands in (newest, None)]
     return [
         claim
         for claim in firm_ones
@@ -488,8 +479,8 @@ def _is_at_one_instant(one: _Claim, other: _Claim) -> bool:
     One message may well name two: a flat, and the town where it is.
     """
     return (
-        one.time is not None
-        and one.time == other.time
+        one.stands is not None
+        and one.stands == other.stands
         and one.places.keys().isdisjoint(other.places)
         and one.is_told_by_people()
         and other.is_told_by_people()

@@ -14,13 +14,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, func, select
+from sqlalchemy import ColumnElement, select
 
 from graphmem.errors import Ambiguous, InvalidInput, NotFound
 from graphmem.facts import entity_id
-from graphmem.identity import skeleton
+from graphmem.identity import normal_form, skeleton
 from graphmem.passages import without_sentences
-from graphmem.predicates import DETERMINERS
+from graphmem.predicates import bare, written
 from graphmem.store.bans import Bans, Digest, Key, Name, adopt, labels, lay
 from graphmem.store.belief import believe, evidence_of
 from graphmem.store.bulk import among, given, ours
@@ -33,6 +33,7 @@ from graphmem.store.records import (
     to_fact,
     to_passage,
 )
+from graphmem.store.rivals import between
 from graphmem.store.schema import TABLES, chunks, entity, evidence, fact, message, mine, passage
 from graphmem.store.sqlite import owe_erasure
 from graphmem.store.transaction import Transaction
@@ -43,10 +44,6 @@ __all__ = ["Forgotten", "Target", "follow", "forget", "forget_everything", "same
 
 _ALL_ENTITIES = select(entity.c.id, entity.c.name).where(ours(entity))
 _ABOUT = select(fact).where(ours(fact), among(fact.c.subject_id))
-_OBJECTS = func.json_each(bindparam("objects")).table_valued("value")
-_BETWEEN = select(fact).where(
-    ours(fact), among(fact.c.subject_id), fact.c.object_id.in_(select(_OBJECTS.c.value))
-)
 _ALL_OF_OBJECT = select(fact.c.id).where(ours(fact), among(fact.c.object_id))
 _EVIDENCE = select(evidence.c.passage_id, evidence.c.n).where(
     ours(evidence), among(evidence.c.fact_id)
@@ -217,11 +214,10 @@ def _between(tx: Transaction, names: Collection[str]) -> list[Fact]:
     """The facts between any two of these names, with an article or without."""
     if not names:
         return []
-    bare = {name.removeprefix(f"{article} ") for name in names for article in DETERMINERS}
-    spelled = {*names, *bare, *(f"{article} {name}" for name in bare for article in DETERMINERS)}
-    asked = given(tx.scope, sorted(map(entity_id, spelled)))
-    rows = tx.rows(_BETWEEN, {**asked, "objects": asked["ids"]})
-    return [to_fact(row) for row in rows]
+    spelled = {name for one in names for name in (one, *written(bare(normal_form(one))))}
+    ends = set(map(entity_id, spelled))
+    rows = between(tx.connection, tx.scope, ends, ends)
+    return list(facts_by_id(tx.connection, tx.scope, [row.id for row in rows]).values())
 
 
 def _about(tx: Transaction, entity_ids: Collection[str]) -> list[Fact]:

@@ -1,9 +1,10 @@
-"""Rivals: the facts that a fact may contest with (see ``graphmem.facts.contests``), as rows."""
+"""Rivals: facts by what they are about: those that a fact may contest with, or say the same."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select
 
@@ -12,7 +13,7 @@ from graphmem.store.bulk import among, given, ours
 from graphmem.store.schema import fact
 from graphmem.types import Scope
 
-__all__ = ["rivals"]
+__all__ = ["between", "rivals"]
 
 _IN_SLOTS = select(fact.c.id).where(ours(fact), among(fact.c.slot))
 _DENIALS = select(fact.c.id).where(ours(fact), among(fact.c.value))
@@ -34,8 +35,15 @@ def rivals(connection: Connection, scope: Scope, said: Sequence[facts.Stated]) -
             found.update(row.id for row in connection.execute(statement, asked).all())
     ends = {pair for one in said for pair in facts.denied_ends(one)}
     if ends:
-        subjects, objects = (sorted(side) for side in map(set, zip(*ends, strict=True)))
-        between = {**given(scope, subjects), "objects": json.dumps(objects)}
-        rows = connection.execute(_BETWEEN, between).all()
+        subjects, objects = map(set, zip(*ends, strict=True))
+        rows = between(connection, scope, subjects, objects)
         found.update(row.id for row in rows if (row.subject_id, row.object_id) in ends)
     return found
+
+
+def between(
+    connection: Connection, scope: Scope, subjects: Collection[str], objects: Collection[str]
+) -> Sequence[Any]:
+    """Facts with one of these entities as subject and one of those as object: ids, and the ends."""
+    asked = {**given(scope, sorted(subjects)), "objects": json.dumps(sorted(objects))}
+    return connection.execute(_BETWEEN, asked).all()

@@ -13,7 +13,8 @@ from dataclasses import replace
 from datetime import date, datetime
 from functools import lru_cache
 
-from graphmem.predicates import DATES, read
+from graphmem.families import DATES
+from graphmem.predicates import read
 from graphmem.times import MONTH_NUMBERS, WEEKDAYS, span
 from graphmem.types import Passage, Triple
 from graphmem.words import words

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphmem.families import FAMILIES, SINGLE_VALUED
 from graphmem.identity import normal_form
-from graphmem.predicates import FAMILIES, SINGLE_VALUED, affirmed, key, read, relation
+from graphmem.predicates import affirmed, key, read, relation
 from graphmem.types import Triple
 
 

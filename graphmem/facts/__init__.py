@@ -29,8 +29,8 @@ from graphmem.facts.evidence import (
 )
 from graphmem.facts.merging import merge
 from graphmem.facts.past import believed, held
+from graphmem.families import SINGLE_VALUED
 from graphmem.grounding import Ground, ground
-from graphmem.predicates import SINGLE_VALUED
 
 __all__ = [
     "PEOPLE",

@@ -2,7 +2,7 @@
 
 Two contests are known. Values of one *slot* (a subject and a single-valued family) replace each
 other. Statements about one *value* (the same subject and object) contradict each other where one
-denies what the other affirms. Both are declared in ``graphmem.predicates`` and decided by time.
+denies what the other affirms. Both are declared in ``graphmem.families`` and decided by time.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from itertools import combinations
 from typing import Literal, Protocol, TypeVar
 
 from graphmem.facts.evidence import Evidence, entity_id, firm, trusted
+from graphmem.families import SINGLE_VALUED
 from graphmem.identity import content_id
-from graphmem.predicates import SINGLE_VALUED, Reading, read, relation, written
+from graphmem.predicates import Reading, read, relation, written
 from graphmem.times import earliest, span
 from graphmem.types import Fact
 

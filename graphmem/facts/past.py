@@ -20,7 +20,8 @@ from graphmem.facts.contests import (
 )
 from graphmem.facts.evidence import Evidence, Ruling
 from graphmem.facts.merging import merge
-from graphmem.predicates import SINGLE_VALUED, Reading
+from graphmem.families import SINGLE_VALUED
+from graphmem.predicates import Reading
 from graphmem.times import span
 from graphmem.types import Fact
 

@@ -26,18 +26,19 @@ from numpy.typing import NDArray
 
 from graphmem.errors import InvalidInput
 from graphmem.index.index import Index
-from graphmem.index.lists import Bools, Floats, Ints, among, each_once, without
+from graphmem.index.lists import Floats, Ints, among, each_once, without
 from graphmem.index.lists import places as places_in
 from graphmem.recall.bridge import bridge, likely, links
 from graphmem.recall.candidates import candidates
 from graphmem.recall.clock import Clock
-from graphmem.recall.past import Past, held_then, seen_then
+from graphmem.recall.past import Past
 from graphmem.recall.prior import Prior, weigh
 from graphmem.recall.question import Question, ask
 from graphmem.recall.seeds import Fits, Reset, Seeds, find_seeds, fit
 from graphmem.recall.sight import look
 from graphmem.recall.succession import current_first, held_first, lift_later
 from graphmem.recall.walk import Reached, walk
+from graphmem.recall.wanted import Wanted
 from graphmem.settings import RecallSettings
 from graphmem.types import (
     Entity,
@@ -132,7 +133,7 @@ def recall(
             if reason:
                 return Recall(query, scope, reason=reason, timings=clock.spent)
             vector = _checked(memory, vector)
-            wanted = _Wanted(memory, session, past)
+            wanted = Wanted(memory, session, past)
             found = _find(memory, query, vector, wanted, top_k, settings, clock)
             if found is None:
                 reason = "nothing that is stored is of that time"
@@ -144,49 +145,6 @@ def recall(
                 rows = replace(rows, facts={**rows.facts, **past.facts(shown.fact_ids)})
         answer = _answer(Recall(query, scope, timings=clock.spent), found, shown, rows)
     return answer
-
-
-class _Wanted:
-    """Which passages and facts a recall is about: those of a session, those of another time."""
-
-    def __init__(self, memory: Index, session: str | None, past: Past | None) -> None:
-        self._memory = memory
-        self.session = session
-        self._within = None if session is None else memory.passages.session(session)
-        self.past = past
-
-    def only(self, passages: Ints) -> Ints:
-        """Those of the passages that may be shown."""
-        return passages if self._is_all else passages[self.is_wanted(passages)]
-
-    def is_wanted(self, passages: Ints) -> Bools:
-        """Whether passages may be shown."""
-        wanted = np.ones(len(passages), dtype=np.bool_)
-        if self._within is not None:
-            wanted &= among(self._within, passages)
-        if self.past is not None:
-            wanted &= seen_then(self._memory, passages, self.past)
-        return wanted
-
-    def is_live(self, facts: Ints) -> Bools:
-        """Whether facts may seed, and be shown as what is so."""
-        if self.past is not None:
-            return held_then(self._memory, facts, self.past)
-        return self._memory.facts.is_live(facts)
-
-    def is_outdated(self, facts: Ints) -> Bools:
-        """Whether facts are not so, though they were said."""
-        is_outdated = self._memory.facts.is_outdated(facts)
-        return is_outdated if self.past is None else is_outdated & ~self.is_live(facts)
-
-    def is_over(self, facts: Ints) -> Bools:
-        """Whether facts that are believed, or were, are not of that time."""
-        known = self._memory.facts.is_outdated(facts) | self._memory.facts.is_live(facts)
-        return known & ~self.is_live(facts)
-
-    @property
-    def _is_all(self) -> bool:
-        return self._within is None and self.past is None
 
 
 def _why_empty(memory: Index, query: str, session: str | None) -> str:
@@ -218,7 +176,7 @@ def _find(
     memory: Index,
     query: str,
     vector: NDArray[np.float32] | None,
-    wanted: _Wanted,
+    wanted: Wanted,
     top_k: int,
     settings: RecallSettings,
     clock: Clock,
@@ -254,7 +212,7 @@ def _find(
 
 
 def _looked_at(
-    memory: Index, question: Question, wanted: _Wanted, top_k: int, settings: RecallSettings
+    memory: Index, question: Question, wanted: Wanted, top_k: int, settings: RecallSettings
 ) -> Ints:
     """The passages to be looked at, ascending: where few of today's best are wanted, all."""
     found = wanted.only(candidates(memory, question, settings, wanted.session))
@@ -268,7 +226,7 @@ def _by_prior(
     memory: Index,
     prior: Prior,
     fits: Fits,
-    wanted: _Wanted,
+    wanted: Wanted,
     places: Ints,
     route: Route,
     reason: str,
@@ -285,7 +243,7 @@ def _by_prior(
 
 
 def _up_to_date(
-    memory: Index, ranking: Ints, fits: Fits, wanted: _Wanted, settings: RecallSettings
+    memory: Index, ranking: Ints, fits: Fits, wanted: Wanted, settings: RecallSettings
 ) -> Ints:
     """The ranking with what holds above what it replaced, or what held above what was over."""
     if wanted.past is not None:
@@ -300,7 +258,7 @@ def _by_walk(
     fits: Fits,
     seeds: Seeds,
     reached: Reached,
-    wanted: _Wanted,
+    wanted: Wanted,
     top_k: int,
     settings: RecallSettings,
     clock: Clock,
@@ -394,7 +352,7 @@ class _Shown:
         return [id_ for id_, _, _ in self.seeds]
 
 
-def _shown(memory: Index, found: Found, wanted: _Wanted, top_k: int, near: float) -> _Shown:
+def _shown(memory: Index, found: Found, wanted: Wanted, top_k: int, near: float) -> _Shown:
     ranking = found.ranking[:top_k]
     seeds, facts = found.seeds, memory.facts.ids
     seed_facts = _NONE if seeds is None else seeds.facts
@@ -418,7 +376,7 @@ def _scores(found: Found, passages: Ints) -> Floats:
     return np.append(found.scores, 0.0)[places_in(found.passages, passages)]
 
 
-def _outdated(memory: Index, stated: tuple[Ints, Ints], wanted: _Wanted, count: int) -> list[Ints]:
+def _outdated(memory: Index, stated: tuple[Ints, Ints], wanted: Wanted, count: int) -> list[Ints]:
     """Facts of each passage that are not so any more, by id."""
     places, facts = stated
     is_outdated = wanted.is_outdated(facts)
@@ -429,7 +387,7 @@ def _outdated(memory: Index, stated: tuple[Ints, Ints], wanted: _Wanted, count: 
 
 
 def _ways(
-    memory: Index, stated: tuple[Ints, Ints], wanted: _Wanted, seeds: Ints, count: int
+    memory: Index, stated: tuple[Ints, Ints], wanted: Wanted, seeds: Ints, count: int
 ) -> list[Ints]:
     """Live facts of each passage: seed facts first, then those that share an end with one."""
     ends = each_once(memory.facts.ends(seeds).ravel())

@@ -36,9 +36,9 @@ from graphmem.store.records import (
 from graphmem.store.rivals import between
 from graphmem.store.schema import TABLES, chunks, entity, evidence, fact, message, mine, passage
 from graphmem.store.sqlite import owe_erasure
-from graphmem.store.transaction import Transaction
+from graphmem.store.transaction import Transaction, shares_a_word
 from graphmem.types import Candidate, Fact, Passage
-from graphmem.words import STOP_WORDS, words
+from graphmem.words import words
 
 __all__ = ["Forgotten", "Target", "follow", "forget", "forget_everything", "same_value"]
 
@@ -162,9 +162,7 @@ def _discreet(reason: str, plan: Erasure) -> str:
         raise InvalidInput(f"reason must be a string, not {type(reason).__name__}")
     if not reason:
         return ""
-    lost = set(words("\n".join(plan.lost)))
-    told = [word for word in words(reason) if word not in STOP_WORDS]
-    return "" if lost.intersection(told) else reason
+    return "" if shares_a_word(reason, set(words("\n".join(plan.lost)))) else reason
 
 
 # -- passages ------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,7 +21,7 @@ from graphmem.store.sqlite import Database, insert_if_absent
 from graphmem.types import Actor, Scope
 from graphmem.words import STOP_WORDS, words
 
-__all__ = ["NOBODY", "Transaction", "transaction"]
+__all__ = ["NOBODY", "Transaction", "shares_a_word", "transaction"]
 
 NOBODY = Actor(kind="system")
 """Who makes a change that nobody asked for."""
@@ -195,9 +195,9 @@ class Transaction:
             return
         voice = set(words("\n".join(texts)))
         for change in given_now:
-            if _shares_a_word(change["reason"], voice):
+            if shares_a_word(change["reason"], voice):
                 change["reason"] = ""
-        self._erase(row.seq for row in given_before if _shares_a_word(row.reason, voice))
+        self._erase(row.seq for row in given_before if shares_a_word(row.reason, voice))
 
     def _erase(self, numbers: Iterable[int]) -> None:
         gone = sorted(set(numbers))
@@ -236,7 +236,8 @@ class Transaction:
         return lines
 
 
-def _shares_a_word(reason: str, voice: set[str]) -> bool:
+def shares_a_word(reason: str, voice: Collection[str]) -> bool:
+    """Whether a reason has one of these words, stop words aside: it would tell what they told."""
     return any(word in voice for word in words(reason) if word not in STOP_WORDS)
 
 

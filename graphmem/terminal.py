@@ -83,6 +83,8 @@ def say(console: Console, text: str, *, style: str = "") -> None:
 def show_recall(console: Console, recall: Recall, *, gold: Collection[str] = ()) -> None:
     """Print a recall: its route, its passages with a mark on those in ``gold``, and its facts.
 
+    Below a passage stands what it says that is no longer so, or was found wrong.
+
     Args:
         console: where to print.
         recall: what to print.
@@ -99,6 +101,8 @@ def show_recall(console: Console, recall: Recall, *, gold: Collection[str] = ())
             (f"{_date(ranked.passage):10} {set_cell_size(name, width)} ", "dim"),
         )
         _print_hanging(console, head, Text(plain(ranked.passage.full_text)))
+        for line in _outdated(ranked.outdated):
+            _print_hanging(console, Text(" " * head.cell_len), Text(line, style="yellow"))
     label = "  facts on the way  "
     for fact in recall.statements:
         _print_hanging(console, Text(label, style="dim"), Text(_fact(fact), style="cyan"))
@@ -260,9 +264,20 @@ def _validity(fact: Fact) -> str:
     return "".join(f" · {name} {plain(value)}" for name, value in ends if value)
 
 
+def _outdated(facts: Sequence[Fact]) -> list[str]:
+    wrong = [one for one in facts if one.status == "rejected"]
+    over = [one for one in facts if one.status != "rejected"]
+    labels = (("no longer so", over), ("found wrong", wrong))
+    return [f"{label}: {'; '.join(map(_dated, some))}" for label, some in labels if some]
+
+
+def _dated(fact: Fact) -> str:
+    return f"{_fact(fact)}{_validity(fact)}"
+
+
 def _stated(fact: Fact) -> str:
     status = "" if fact.status == "asserted" else f" · {fact.status}"
-    return f"{_fact(fact)}{_validity(fact)}{status}"
+    return f"{_dated(fact)}{status}"
 
 
 def _change(entry: LogEntry) -> str:

@@ -92,6 +92,23 @@ def test_a_denial_says_so():
     assert "Ada → not: lives in → Truro" in printed(show_recall, recalled("x", facts=facts))
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_what_is_no_longer_so_stands_below_its_passage(width):
+    truro = Fact("f-1", "e-1", "e-2", "Ada", "lives in", "Truro", valid_to="2025-03-01")
+    tea = Fact("f-2", "e-1", "e-3", "Ada", "likes", "tea\x1b[31m" * 9, status="rejected")
+    found = recalled("Ada lives in Truro and likes tea.", "Ada sings.")
+    first, second = found.passages
+    marked = replace(found, passages=(replace(first, outdated=(tea, truro)), second))
+    lines = printed(show_recall, marked, width=width).splitlines()
+    body = " " * lines[1].index("Ada")
+    assert lines[2] == f"{body}no longer so: Ada → lives in → Truro · until 2025-03-01"
+    assert lines[3].startswith(f"{body}found wrong: Ada → likes →")
+    assert "Ada sings." in lines[-1]
+    assert max(map(cell_len, lines)) <= width
+    assert "\x1b" not in "".join(lines)
+    assert "no longer so" not in printed(show_recall, found, width=width)
+
+
 def test_an_empty_recall_says_why():
     found = Recall("", Scope("Nell"), reason="nothing stored")
     assert (

@@ -8,7 +8,14 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, get_args
 
 from graphmem.cli.opening import add_json, add_store, opened, scope_of
-from graphmem.cli.parsing import add_command, day_end, day_start, positive
+from graphmem.cli.parsing import (
+    TIME_HELP,
+    add_command,
+    add_moments,
+    day_end,
+    day_start,
+    positive,
+)
 from graphmem.cli.values import (
     ban_as_json,
     check_as_json,
@@ -41,8 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_memory"]
 
-_TIME = "a day or a time (2025-03-01, 2025-03-01T18:00+01:00); here where it names no zone"
-
 
 def add_memory(commands: Any) -> None:
     """Add the commands."""
@@ -73,12 +78,7 @@ def _add_facts(commands: Any) -> None:
     add_store(parser)
     parser.add_argument("--subject", metavar="NAME", help="only facts about this one")
     parser.add_argument("--status", choices=get_args(Status), help="only facts of this status")
-    parser.add_argument(
-        "--as-of", type=day_end, metavar="TIME", help=f"only what held in the world then: {_TIME}"
-    )
-    parser.add_argument(
-        "--known-at", type=day_end, metavar="TIME", help="what the store believed then"
-    )
+    add_moments(parser)
     parser.add_argument("--why", metavar="FACT_ID", help="show the sources of this fact")
     add_json(parser)
 
@@ -131,7 +131,9 @@ def _add_log(commands: Any) -> None:
         "graphmem log --uri sqlite:///demo.db --scope Nell --verify",
     )
     add_store(parser)
-    parser.add_argument("--since", type=day_start, metavar="TIME", help=f"from then on: {_TIME}")
+    parser.add_argument(
+        "--since", type=day_start, metavar="TIME", help=f"from then on: {TIME_HELP}"
+    )
     parser.add_argument("--until", type=day_end, metavar="TIME", help="up to then")
     parser.add_argument(
         "--kind", metavar="KIND", help="only changes of this kind of row: fact, passage, ban …"
@@ -185,7 +187,7 @@ def _add_diff(commands: Any) -> None:
         "show what a store came to believe, and ceased to, between two times",
         "graphmem diff --uri sqlite:///demo.db --scope Nell 2025-03-01 2025-04-01",
     )
-    parser.add_argument("start", type=day_start, metavar="FROM", help=_TIME)
+    parser.add_argument("start", type=day_start, metavar="FROM", help=TIME_HELP)
     parser.add_argument("end", type=day_end, metavar="TO", nargs="?", help="(default: now)")
     add_store(parser)
     add_json(parser)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import codecs
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import get_args
 
 from rich.cells import cell_len, set_cell_size
@@ -129,21 +131,39 @@ def show_sources(console: Console, sources: Iterable[Source]) -> None:
 
 
 def show_log(console: Console, entries: Iterable[LogEntry]) -> None:
-    """Print entries of a log: number, time, action, what changed, and below it who and why."""
-    for entry in entries:
+    """Print entries of a log: number, time, action, what changed, and below it who and why.
+
+    What was embedded one after the other is counted in one line: it says nothing of its own.
+    """
+    for _, run in groupby(entries, lambda one: one.actor if one.action == "embed" else one.seq):
+        entry, *more = run
         at = entry.at.astimezone().isoformat(" ", "seconds")
         head = f"{entry.seq:>5}  {at[:19]}  {plain(entry.action):{_ACTION_WIDTH}}  "
-        _print_hanging(console, Text(head, style="dim"), Text(_change(entry), style="cyan"))
+        change = _kinds([entry, *more]) if more else _change(entry)
+        _print_hanging(console, Text(head, style="dim"), Text(change, style="cyan"))
         by = _by(entry.actor, entry.actor_kind, entry.reason)
         if by:
             _print_hanging(console, Text(" " * cell_len(head)), Text(by, style="dim"))
 
 
-def show_check(console: Console, check: LogCheck) -> None:
-    """Print whether a log is what was written."""
+def show_check(console: Console, check: LogCheck, *, is_other: bool = False) -> None:
+    """Print whether a log is what was written.
+
+    Args:
+        console: where to print.
+        check: the result.
+        is_other: whether nothing is wrong but that the log lacks the head that was noted.
+    """
     if check.is_intact:
         erased = f", the words of {check.erased:,} erased" if check.erased else ""
         say(console, f"{check.entries:,} entries{erased}: as they were written")
+    elif is_other:
+        say(
+            console,
+            f"{check.entries:,} entries that fit each other, but the noted head is none of theirs: "
+            "the log was written anew since, or that is the head of another one",
+            style="red",
+        )
     else:
         say(
             console,
@@ -180,13 +200,13 @@ def show_candidates(console: Console, receipt: Receipt) -> None:
 
 def show_receipt(console: Console, receipt: Receipt) -> None:
     """Print what was forgotten, whether its words are gone, and where they may still be."""
-    counts = (
-        ("passages", len(receipt.forgotten)),
-        ("passages that lost sentences", len(receipt.cut)),
-        ("facts", len(receipt.facts)),
-        ("bans", len(receipt.bans)),
+    parts = (
+        _counted("passage", len(receipt.forgotten)),
+        _counted("passage", len(receipt.cut), " that lost sentences"),
+        _counted("fact", len(receipt.facts)),
+        _counted("ban", len(receipt.bans)),
     )
-    say(console, f"forgotten: {', '.join(f'{count:,} {name}' for name, count in counts if count)}")
+    say(console, f"forgotten: {', '.join(filter(None, parts))}")
     for line in receipt.deferred:
         say(console, f"not yet: {plain(line)}", style="yellow")
     for line in receipt.outside:
@@ -295,8 +315,21 @@ def _change(entry: LogEntry) -> str:
     return f"{' → '.join(map(plain, ends))} · {plain(status)} · {plain(entry.id)}"
 
 
+def _kinds(entries: Sequence[LogEntry]) -> str:
+    counts = Counter(entry.kind for entry in entries)
+    words = (_counted(plain(kind), count) for kind, count in sorted(counts.items()))
+    return f"{', '.join(words)}, up to number {entries[-1].seq}"
+
+
+def _counted(name: str, count: int, more: str = "") -> str:
+    """A count with its noun and what goes with it; nothing where there are none."""
+    many = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+    return f"{count:,} {name if count == 1 else many}{more}" if count else ""
+
+
 def _by(actor: str, kind: str, reason: str) -> str:
-    who = f"by {plain(actor)} ({kind})" if actor else f"by the {kind}" if kind else ""
+    unnamed = f"by {'a' if kind == 'person' else 'the'} {kind}" if kind else ""
+    who = f"by {plain(actor)} ({kind})" if actor else unnamed
     return " · ".join(part for part in (who, plain(reason)) if part)
 
 

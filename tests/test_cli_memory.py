@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -82,6 +83,12 @@ def test_facts_of_another_time(filled, capsys):
     assert held("--known-at", "2999", "--status", "asserted") == {"Oslo", "Rome", "accordion"}
 
 
+def test_facts_stand_in_the_order_of_their_words(filled, capsys):
+    out = run(capsys, "facts", filled)[1]
+    places = [out.index(words) for words in ("Oslo", "Rome", "accordion", "tortoise")]
+    assert places == sorted(places)
+
+
 @pytest.mark.parametrize("option", ["--as-of", "--known-at"])
 @pytest.mark.parametrize("value", ["yesterday", "2025-13-01", "12:00", "", "\x1b[31m"])
 def test_what_is_no_time_is_wrong_use(option, value, filled, capsys):
@@ -127,6 +134,8 @@ def test_the_log_tells_what_was_changed_by_whom(filled, capsys):
     assert "add        Bob → lives in → Oslo · asserted" in out
     assert "supersede  Bob → lives in → Oslo · replaced" in out
     assert "by scripted/1 (extractor)" in out
+    out = " ".join(run(capsys, "log", filled)[1].split())
+    assert re.search(r" embed 2 entities, 1 fact, up to number \d+ by ", out)
     code, found = asked(capsys, "log", filled)
     numbers = [one["seq"] for one in found["entries"]]
     assert (code, numbers) == (0, list(range(1, len(numbers) + 1)))
@@ -163,7 +172,10 @@ def test_verify_says_whether_the_log_is_whole(store, capsys):
     assert (code, check["is_intact"], check["broken_at"]) == (0, True, None)
     noted = ["--verify", "--noted", check["head"]]
     assert run(capsys, "log", store, *noted)[0] == 0
-    assert run(capsys, "log", store, "--verify", "--noted", "00")[0] == 1
+    code, out, _ = run(capsys, "log", store, "--verify", "--noted", "00")
+    assert code == 1
+    assert "the noted head is none of theirs" in " ".join(out.split())
+    assert "not what was written" not in " ".join(out.split())
     with closing(sqlite3.connect(store, isolation_level=None)) as connection:
         connection.execute("UPDATE log SET actor = 'x' WHERE seq = 2")
     code, out, _ = run(capsys, "log", store, "--verify")
@@ -229,7 +241,7 @@ def test_forget_shows_first_and_acts_with_yes(store, filled, tmp_path, capsys):
     why = ["--actor", "Bob", "--reason", "private"]
     code, out, _ = run(capsys, "forget", store, *asking, "--yes", *why)
     assert code == 0
-    assert "forgotten: 1 passages, 1 facts, 1 bans" in out
+    assert "forgotten: 1 passage, 1 fact, 1 ban\n" in out
     assert "out of reach" in out
     assert b"lives in Rome" not in words_in(tmp_path / "memory.db")
     assert b"accordion" in words_in(tmp_path / "memory.db")
@@ -296,12 +308,12 @@ def test_words_that_mean_several_things_change_nothing(store, capsys):
 @pytest.mark.parametrize(
     ("command", "options", "says"),
     [
-        ("forget", [], "exactly one"),
-        ("forget", ["words", "--fact", "f-0"], "exactly one"),
+        ("forget", [], "exactly one of WORDS, --fact, --passage"),
+        ("forget", ["words", "--fact", "f-0"], "--session, --everything"),
         ("forget", ["--fact", "f-0"], "f-0"),
         ("forget", ["--session", "\x1b[31mno"], "no such"),
         ("unforget", ["--ban", "b-0"], "nothing of that is banned"),
-        ("unforget", ["--fact", "f-0", "--triple", "a", "b", "c"], "pass one"),
+        ("unforget", ["--fact", "f-0", "--triple", "a", "b", "c"], "--fact, --triple, --text"),
         ("unforget", ["--fact", "f-0", "--text", "x"], "exactly one"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -44,7 +44,7 @@ from graphmem.types import Receipt, Status
 if TYPE_CHECKING:
     from graphmem.curating import Curating
     from graphmem.store import Store
-    from graphmem.types import Scope
+    from graphmem.types import Fact, Scope
 
 __all__ = ["add_memory"]
 
@@ -97,10 +97,15 @@ def _facts(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"scope": str(scope), "facts": list(map(fact_as_json, found))})
     elif found:
-        show_facts(open_console(), found)
+        show_facts(open_console(), sorted(found, key=_in_words))
     else:
         say(open_console(), "no such facts", style="dim")
     return 0 if found else 1
+
+
+def _in_words(fact: Fact) -> tuple[str, ...]:
+    """Facts stand together by what they are about; their ids are in no order that people read."""
+    return fact.subject, fact.predicate, fact.object, fact.id
 
 
 def _show_why(store: Store, scope: Scope, options: argparse.Namespace) -> int:
@@ -172,7 +177,8 @@ def _verify(store: Store, scope: Scope, options: argparse.Namespace) -> int:
     if options.json:
         print_json({"scope": str(scope), **check_as_json(check)})
     else:
-        show_check(open_console(), check)
+        is_other = not check.is_intact and store.verify_log(scope).is_intact
+        show_check(open_console(), check, is_other=is_other)
     return 0 if check.is_intact else 1
 
 
@@ -235,8 +241,10 @@ def _add_forget(commands: Any) -> None:
 
 
 def _forget(options: argparse.Namespace) -> int:
-    scope = scope_of(options)
     named = ("fact", "passage", "message", "entity", "session", "everything")
+    if len(_given(options, "words", *named)) != 1:
+        raise InvalidInput(f"name exactly one of WORDS, {_options(named)}")
+    scope = scope_of(options)
     target = {name: getattr(options, name) for name in named}
     with closing(opened(options)) as store, _kept(store, scope) as memory:
         try:
@@ -297,13 +305,15 @@ def _add_unforget(commands: Any) -> None:
 
 
 def _unforget(options: argparse.Namespace) -> int:
-    if options.fact is not None and options.triple is not None:
-        raise InvalidInput("--fact and --triple are two ways to name one fact: pass one")
+    named = ("ban", "fact", "triple", "text", "entity")
+    given = _given(options, *named)
+    if len(given) > 1:
+        raise InvalidInput(f"name exactly one of {_options(named)}, or none to list the bans")
     scope = scope_of(options)
     fact = options.fact if options.triple is None else tuple(options.triple)
     target = {"ban": options.ban, "fact": fact, "text": options.text, "entity": options.entity}
     with closing(opened(options)) as store, _kept(store, scope) as memory:
-        if all(value is None for value in target.values()):
+        if not given:
             return _list_bans(memory, scope, options)
         receipt = memory.unforget(scope, **target, actor=options.actor, reason=options.reason)
     if options.json:
@@ -323,6 +333,15 @@ def _list_bans(memory: Curating, scope: Scope, options: argparse.Namespace) -> i
     else:
         say(open_console(), "nothing is banned", style="dim")
     return 0 if found else 1
+
+
+def _given(options: argparse.Namespace, *names: str) -> list[str]:
+    """Those of the options that are set."""
+    return [name for name in names if getattr(options, name) not in (None, False)]
+
+
+def _options(names: Iterable[str]) -> str:
+    return ", ".join(f"--{name}" for name in names)
 
 
 def _add_signature(parser: Any) -> None:

@@ -13,6 +13,7 @@ from graphmem.terminal import (
     open_console,
     plain,
     show_facts,
+    show_log,
     show_recall,
     show_sources,
     show_stats,
@@ -20,6 +21,7 @@ from graphmem.terminal import (
 from graphmem.types import (
     Fact,
     FactHit,
+    LogEntry,
     Passage,
     RankedPassage,
     Recall,
@@ -180,6 +182,22 @@ def test_nothing_in_a_fact_or_a_source_steers_the_terminal():
     shown += printed(show_sources, [source(**dict.fromkeys(names, evil))], width=400)
     assert shown.count("\ufffd[31m[red]\ufffd\ufffd") == 6 + len(names)
     assert not set("\x1b\x9b\u202e") & set(shown)
+
+
+def test_vectors_that_follow_each_other_are_counted_in_one_line():
+    at = datetime(2025, 3, 1, tzinfo=timezone.utc)
+
+    def embedded(number, kind, actor="model-a"):
+        return LogEntry(number, at, "embed", kind, f"x-{number}", actor, actor_kind="embedder")
+
+    added = [LogEntry(number, at, "add", "passage", f"p-{number}") for number in (1, 2)]
+    run = [embedded(3, "entity"), embedded(4, "fact"), embedded(5, "entity")]
+    out = printed(show_log, [*added, *run, embedded(6, "passage", "model-b")], width=120)
+    lines = out.splitlines()
+    assert [line.split()[0] for line in lines if "by" not in line] == ["1", "2", "3", "6"]
+    assert lines[2].endswith("embed      2 entities, 1 fact, up to number 5")
+    assert lines[3].strip() == "by model-a (embedder)"
+    assert lines[4].endswith("embed      passage x-6")
 
 
 def test_markup_and_escapes_in_stored_words_are_only_words():

@@ -8,7 +8,10 @@ from graphmem.errors import InvalidInput
 from graphmem.identity import clean_text
 from graphmem.types import Fact
 
-__all__ = ["check_target", "fact_id", "instant", "now", "text"]
+__all__ = ["check_target", "fact_id", "instant", "now", "text", "whole_number"]
+
+# More than this counts nothing here, and does not fit into a row.
+_MOST = 2**63 - 1
 
 
 def text(name: str, value: object) -> str | None:
@@ -50,6 +53,18 @@ def instant(name: str, value: object) -> datetime | None:
             f"{name} has no time zone: pass {name}=….astimezone(), or with tzinfo=timezone.utc"
         )
     return value
+
+
+def whole_number(name: str, value: object, least: int, most: int = _MOST) -> int:
+    """A whole number from ``least`` to ``most``.
+
+    Raises:
+        InvalidInput: something else.
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+        return value
+    up_to = "" if most == _MOST else f" to {most}"
+    raise InvalidInput(f"{name} must be a whole number from {least}{up_to}, not {value!r:.80}")
 
 
 def now() -> datetime:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from graphmem import memo
-from graphmem.arguments import check_target, fact_id, now, text
+from graphmem.arguments import check_target, fact_id, now, text, whole_number
 from graphmem.asking import the_one, wanted
-from graphmem.errors import Ambiguous, InvalidInput
+from graphmem.errors import Ambiguous, InvalidInput, NotFound
 from graphmem.faults import Faults
 from graphmem.indexes import Indexes
 from graphmem.looking import Looking
 from graphmem.store import Store
+from graphmem.store.location import Location
 from graphmem.types import Actor, Ban, Candidate, Entity, Fact, Receipt, Scope
 
 __all__ = ["Curating"]
@@ -24,14 +25,31 @@ __all__ = ["Curating"]
 class Curating(Looking):
     """The part of ``GraphMemory`` that corrects: forgetting, and what people rule on facts.
 
+    Args:
+        store: where rows live.
+        scope: whose memory is meant where a call names none.
+        faults: where what fails in the background is noted.
+        indexes: what is derived from the rows.
+        is_patient: a forget returns when its words have left the file, however large that is;
+            otherwise a large one is left to a thread, which needs the process to go on.
+
     Attributes:
         faults: faults that were swallowed.
     """
 
-    def __init__(self, store: Store, scope: Scope, faults: Faults, indexes: Indexes) -> None:
+    def __init__(
+        self,
+        store: Store,
+        scope: Scope,
+        faults: Faults,
+        indexes: Indexes,
+        *,
+        is_patient: bool = False,
+    ) -> None:
         super().__init__(store, scope)
         self.faults = faults
         self._indexes = indexes
+        self._is_patient = is_patient
 
     def forget(
         self,
@@ -75,7 +93,8 @@ class Curating(Looking):
 
         Returns:
             What is gone, whether its words have left the file (``state``), and where else they may
-            be (``outside``); of a preview the ``candidates``.
+            be (``outside``); of a preview the ``candidates``, and why nothing would go by these
+            words (``unclear``) where it would not.
 
         Raises:
             InvalidInput: not exactly one thing was named.
@@ -87,15 +106,19 @@ class Curating(Looking):
         named: dict[str, Any] = {name: text(name, value) for name, value in names.items()}
         named |= {"fact": None if fact is None else fact_id(fact), "entity": _name(entity)}
         check_target(**named, everything=everything)
-        if not isinstance(most, int) or isinstance(most, bool) or most < 1:
-            raise InvalidInput(f"most must be a whole number of at least 1, not {most!r:.80}")
+        most = whole_number("most", most, 1)
         options: dict[str, Any] = {
             "actor": Actor.of(actor),
             "reason": text("reason", reason) or "",
             "is_preview": bool(query is not None if preview is None else preview),
         }
         if query is not None:
-            return self._forget_in_words(owner, named["query"], {**options, "most": most})
+            try:
+                return self._forget_in_words(owner, named["query"], {**options, "most": most})
+            except Ambiguous as error:
+                if options["is_preview"]:
+                    return Receipt(owner, candidates=error.candidates, unclear=str(error))
+                raise
         target = {
             "passages": _one(named["passage"]),
             "messages": _one(named["message"]),
@@ -107,7 +130,9 @@ class Curating(Looking):
         return self._forget(owner, target, options)
 
     def _forget(self, scope: Scope, target: dict[str, Any], options: dict[str, Any]) -> Receipt:
-        receipt = self._store.forget(scope, **target, **options, now=now())
+        receipt = self._store.forget(
+            scope, **target, **options, is_patient=self._is_patient, now=now()
+        )
         return receipt if options["is_preview"] else self._let_go(receipt)
 
     def _forget_in_words(self, scope: Scope, query: str, options: dict[str, Any]) -> Receipt:
@@ -119,13 +144,8 @@ class Curating(Looking):
             entities=self._store.entities(scope),
             passages=self._store.passages(scope),
         )
-        try:
-            meant = the_one(found, facts)
-            receipt = self._forget(scope, _target(meant), options)
-        except Ambiguous:
-            if options["is_preview"]:
-                return Receipt(scope, candidates=tuple(found))
-            raise
+        meant = the_one(found, facts)
+        receipt = self._forget(scope, _target(meant), options)
         if not options["is_preview"]:
             return receipt
         shown = {one.id for one in meant}
@@ -168,7 +188,7 @@ class Curating(Looking):
         owner = self._scope(scope)
         named: dict[str, Any] = {
             "ban": _text("ban", ban.id if isinstance(ban, Ban) else ban),
-            "fact": _triple(fact) if isinstance(fact, tuple) else fact and fact_id(fact),
+            "fact": _fact(fact),
             "text": _text("text", text),
             "entity": _text("entity", entity),
         }
@@ -269,9 +289,13 @@ class Curating(Looking):
 
         Raises:
             InvalidInput: this store is no copy of that one.
+            NotFound: there is no store at that address.
             StoreError: it cannot be opened.
         """
         owner = self._scope(scope)
+        path = Location.of(original).path
+        if path is not None and not path.is_file():
+            raise NotFound(f"there is no store at {str(original)!r} to follow")
         with closing(Store.open(original)) as store:
             receipt = self._store.follow(owner, store, actor=Actor.of(actor), now=now())
         return self._let_go(receipt)
@@ -324,7 +348,12 @@ def _signed(actor: str | Actor, reason: str) -> dict[str, Any]:
     return {"actor": Actor.of(actor), "reason": text("reason", reason) or "", "now": now()}
 
 
-def _triple(fact: tuple[str, str, str]) -> tuple[str, ...]:
+def _fact(fact: object) -> str | tuple[str, ...] | None:
+    """The id of a fact, or its subject, predicate and object; ``None`` for none."""
+    if fact is None:
+        return None
+    if not isinstance(fact, tuple):
+        return fact_id(fact)
     if len(fact) != 3 or not all(isinstance(part, str) for part in fact):
         raise InvalidInput("a fact is its id, or (subject, predicate, object) as three strings")
     return tuple(str(text("fact", part)) for part in fact)

@@ -14,7 +14,7 @@ from datetime import date, datetime
 from functools import lru_cache
 
 from graphmem.predicates import DATES, read
-from graphmem.times import MONTHS, span
+from graphmem.times import MONTH_NUMBERS, WEEKDAYS, span
 from graphmem.types import Passage, Triple
 from graphmem.words import words
 
@@ -27,10 +27,7 @@ _UNITS = {
     "spring": 366, "summer": 366, "autumn": 366, "fall": 366, "winter": 366,
     "christmas": 366, "easter": 366,
 }  # fmt: skip
-_WEEKDAYS = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri"
-    " sat sun".split()
-)
+_WEEKDAYS = frozenset([*WEEKDAYS, *"mon tue tues wed thu thur thurs fri sat sun".split()])
 _NUMBERS = {
     name: count
     for count, name in enumerate(
@@ -57,9 +54,6 @@ _NEAR = {
     "afternoon": 2, "evening": 2, "noon": 2, "midnight": 2, "weekend": 9, "anymore": 1,
     "days": 31, "started": 7, "birthday": 366, "christmas": 366, "easter": 366,
 }  # fmt: skip
-_MONTH_OF = {name: at for at, name in enumerate(MONTHS, 1)} | {
-    name[:3]: at for at, name in enumerate(MONTHS, 1)
-} | {"sept": 9}  # fmt: skip
 _DIGITS = re.compile(r"\d+")
 _ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
 _DECADE = re.compile(r"(?:1[89]|20)?\d0'?s")
@@ -106,7 +100,7 @@ class _Heard:
         self._numbers = {int(found[:9]) for found in _DIGITS.findall(text)}
         self._numbers |= {_NUMBERS[word] for word in self._words if word in _NUMBERS}
         self._ordinals = {int(found[1]) for found in _ORDINAL.finditer(self._text)}
-        self._months = {_MONTH_OF[word] for word in self._words if word in _MONTH_OF}
+        self._months = {MONTH_NUMBERS[word] for word in self._words if word in MONTH_NUMBERS}
 
     def yields(self, value: str | None) -> bool:
         """Whether an expression yields a time."""

@@ -7,13 +7,14 @@ What is not grounded is kept and withheld.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cached_property, lru_cache
 from math import ceil
 
 from graphmem.identity import normal_form
-from graphmem.times import MONTHS
+from graphmem.times import MONTHS, WEEKDAYS
 from graphmem.types import Passage, Triple
 from graphmem.words import terms, words
 
@@ -34,12 +35,11 @@ _NEAR_DAYS = 31
 _NEAR_MONTHS = 2
 
 
-def _stems(names: str) -> list[str]:
-    return [next(iter(terms((name,))), name) for name in names.split()]
+def _stems(names: Iterable[str]) -> list[str]:
+    return [next(iter(terms((name,))), name) for name in names]
 
 
-_MONTHS = _stems(" ".join(MONTHS))
-_WEEKDAYS = _stems("monday tuesday wednesday thursday friday saturday sunday")
+_MONTHS, _WEEKDAYS = _stems(MONTHS), _stems(WEEKDAYS)
 _NUMBERS = {
     stem: str(number)
     for first, step, names in (
@@ -50,7 +50,7 @@ _NUMBERS = {
         (13, 1, "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"),
         (20, 10, "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth"),
     )
-    for number, stem in zip(range(first, 101, step), _stems(names), strict=False)
+    for number, stem in zip(range(first, 101, step), _stems(names.split()), strict=False)
 }
 # Scripts without spaces, whose characters make pairs with those of the next text, and low lines:
 # those around a whole text are none of its words.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, get_args
 
-from graphmem.arguments import fact_id, instant, now, text
+from graphmem.arguments import fact_id, instant, now, text, whole_number
 from graphmem.errors import InvalidInput
 from graphmem.explore import graph_of
 from graphmem.store import Store
@@ -84,6 +84,7 @@ class Looking:
 
         Raises:
             InvalidInput: a time without a zone.
+            MissingDependency: networkx is not installed.
         """
         facts = self.facts(scope, as_of=as_of, known_at=known_at)
         if as_of is None:
@@ -140,19 +141,15 @@ class Looking:
             limit: only so many, the newest.
 
         Raises:
-            InvalidInput: a wrong type, or a time without a zone.
+            InvalidInput: a wrong type, a time without a zone, or a limit below 0.
         """
-        if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool)):
-            raise InvalidInput(f"limit must be a whole number, not {limit!r:.80}")
-        if limit is not None and limit < 0:
-            raise InvalidInput(f"limit must be 0 or more, not {limit}")
         return self._store.log(
             self._scope(scope),
             since=instant("since", since),
             until=instant("until", until),
             kind=text("kind", kind),
             id=text("id", id),
-            limit=limit,
+            limit=None if limit is None else whole_number("limit", limit, 0),
         )
 
     def diff(

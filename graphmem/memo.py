@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 __all__ = ["Memo", "let_go"]
 
 Answer = TypeVar("Answer")
+
+_CACHED = type(lru_cache(maxsize=1)(len))
 
 
 class Memo(dict[str, Answer], Generic[Answer]):
@@ -46,5 +49,5 @@ def let_go() -> None:
             for value in list(vars(module).values()):
                 if isinstance(value, Memo):
                     value.clear()
-                elif callable(clear := getattr(value, "cache_clear", None)):
-                    clear()
+                elif isinstance(value, _CACHED):
+                    value.cache_clear()

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmem import embedding, passages
-from graphmem.arguments import instant, now, text
+from graphmem.arguments import instant, now, text, whole_number
 from graphmem.courtesy import served_first
 from graphmem.curating import Curating
 from graphmem.errors import InvalidInput, MissingDependency
@@ -288,8 +288,7 @@ class GraphMemory(Curating):
         owner = self._scope(scope)
         if not isinstance(query, str):
             raise InvalidInput(f"query must be a string, not {type(query).__name__}")
-        if not isinstance(top_k, int) or isinstance(top_k, bool) or not 1 <= top_k <= MAX_TOP_K:
-            raise InvalidInput(f"top_k must be a whole number from 1 to {MAX_TOP_K}, not {top_k!r}")
+        top_k = whole_number("top_k", top_k, 1, MAX_TOP_K)
         query = clean_text(query)
         session = text("session", session)
         as_of, known_at = instant("as_of", as_of), instant("known_at", known_at)
@@ -392,8 +391,7 @@ def _check_parts(extractor: object, settings: object, workers: object) -> None:
         )
     if settings is not None and not isinstance(settings, RecallSettings):
         raise InvalidInput(f"settings must be RecallSettings, not {type(settings).__name__}")
-    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 0:
-        raise InvalidInput(f"workers must be a whole number of threads, not {workers!r:.80}")
+    whole_number("workers", workers, 0)
 
 
 def _default_extractor(llm: LLM | None) -> Extractor | None:

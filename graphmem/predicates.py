@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from graphmem.identity import normal_form
-from graphmem.times import MONTHS
+from graphmem.times import MONTH_NUMBERS, WEEKDAYS
 from graphmem.types import Triple
 
 __all__ = [
@@ -337,7 +337,8 @@ FAMILIES: tuple[Family, ...] = (
          "plays in", "sings in", "is subscribed to", "subscribes to", "has subscription to",
          "has membership at", "has membership of", "has membership in", "is enrolled at",
          "is enrolled in", "studies at", "is studying at", "is a student at", "is student at",
-         "volunteers at", "volunteers for", "is signed up for",
+         "volunteers at", "volunteers for", "is signed up for", "is on", "is in", "is part of",
+         "is on the board of", "sits on", "serves on",
          "signed up for"),
         enders=("left", "has left", "quit", "has quit", "is leaving", "resigned from",
                 "unsubscribed from", "has unsubscribed from", "cancelled", "has cancelled",
@@ -383,11 +384,11 @@ _HELD = re.compile(
     r"was appointed|will be|took over as) )?(?:the )?(?:new |acting )?"
     rf"({'|'.join(map(re.escape, _OFFICE_NAMES))}) (?:of|at|for)"
 )
-# What is in one of these is no home.
 DETERMINERS = ("a", "an", "the", "my", "your", "his", "her", "its", "our", "their")
 """Words before a name that are none of it where values are compared."""
 
 _DETERMINED = re.compile(rf"^(?:{'|'.join(DETERMINERS)}) (?=\S)")
+# What is in one of these is no home.
 _UNITS = re.compile(r"\b(?:project|team|department|dept|group|squad|division|section|unit|desk|"
                     r"shift|role|position|post|class|course|branch|sprint|phase|grade)\b")
 # fmt: on
@@ -417,6 +418,8 @@ _IDLE = frozenset({
 _IDLE_THERE = re.compile(
     r"(?<=\bhas )since (?=\w)|(?<=\bhave )since (?=\w)|(?<!\bnot )\bjust (?=\w)"
 )
+# "now called"
+_NOW = re.compile(r"\A(?:now|currently) (?=(?:called|named|painted|closed)\b)")
 # "colour" as "color"
 _AMERICAN = re.compile(r"\b(favo|colo|flavo)u(?=r)")
 # "worksAt"
@@ -425,7 +428,7 @@ _FORMERLY = re.compile(r"(?:has |have |had )?\b(?:formerly|previously) | (?:form
 # What an "is" may be left out before: "allergic to", "employed by", "member of". These few words
 # say something else without it.
 _WITHOUT_IS = re.compile(
-    r"(?:an? |the )?(?!(?:used|painted|called|closed)\b)"
+    r"(?:an? |the )?(?!(?:used|painted|called|closed|moved|relocated)\b)"
     r"(\S.* (?:of|in|at|on|by|to|for|with|from|until))"
 )
 # Around a noun: "has new", "current".
@@ -474,8 +477,8 @@ _AGE = re.compile(r"\S+ (?:years?|months?) old")
 _CLOCK = re.compile(r"(?:\d{1,2}(?:[:.h]\d{2})?(?: ?(?:am|pm|a\.m|p\.m|o'clock))?|noon|midnight)")
 _ISO_DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")
 _WORD = re.compile(r"[^\W_]+")
-_MONTH_WORDS = frozenset(MONTHS) | {month[:3] for month in MONTHS} | {"sept"}
-_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+_MONTH_WORDS = frozenset(MONTH_NUMBERS)
+_WEEKDAYS = frozenset(WEEKDAYS)
 _DATE_WORDS = (
     _MONTH_WORDS
     | _WEEKDAYS
@@ -575,6 +578,7 @@ def _plain(predicate: str) -> str:
     if " " not in predicate:
         predicate = _JOINED.sub(" ", predicate.replace("_", " "))
     text = _AMERICAN.sub(r"\1", normal_form(predicate.replace("_", " ")))
+    text = _NOW.sub("is ", text)
     # An object belongs to the clause that it follows: "eats fish but no meat, is now".
     text = text.rpartition(", ")[2]
     text = " ".join(_CONTRACTED.get(word, word) for word in text.split() if word not in _IDLE)
@@ -635,7 +639,9 @@ def read(
     subject, value = normal_form(subject), plan.value or normal_form(object_)
     if plan.left:
         value = f"{plan.left} to {value}"
-    entry, value = _fitting(plan.entries, value)
+    instead = _INSTEAD.fullmatch(value) if _MAY_INSTEAD.search(value) else None
+    entry, fitted = _fitting(plan.entries, instead[1] if instead else value)
+    value = value if instead else fitted
     if plan.is_of_attribute and (entry is None or entry.name in _OF_ANYTHING):
         found, owner, said_of = _of_attribute(subject, value, single_valued)
         if found is None and entry is None:
@@ -853,6 +859,10 @@ def _compared(name: str) -> str:
     name = _ONES_OWN.sub("", name)
     first, space, rest = name.partition(" ")
     verb = _verb(first)
+    lasting = rest[5:] if verb in ("has", "hav") and rest.startswith("been ") else ""
+    # What has been so is so; "has been to" is another matter.
+    if lasting.partition(" ")[0].endswith("ing") or _WITHOUT_IS.fullmatch(lasting):
+        return _compared(f"is {lasting}")
     bare = _WITHOUT_IS.fullmatch(rest) if verb == "is" else None
     if bare:
         return _compared(bare[1])

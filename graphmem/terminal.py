@@ -33,6 +33,7 @@ from graphmem.types import (
 )
 
 __all__ = [
+    "complain",
     "open_console",
     "plain",
     "say",
@@ -80,6 +81,11 @@ def plain(text: str) -> str:
 def say(console: Console, text: str, *, style: str = "") -> None:
     """Print a paragraph, wrapped, without trailing spaces."""
     _print_hanging(console, Text(), Text(text, style=style))
+
+
+def complain(text: str) -> None:
+    """Print what went wrong where errors go, on one line."""
+    open_console(stderr=True).print(f"graphmem: {plain(text)}", style="red", soft_wrap=True)
 
 
 def show_recall(console: Console, recall: Recall, *, gold: Collection[str] = ()) -> None:

@@ -11,11 +11,19 @@ from calendar import isleap, monthrange
 from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone, tzinfo
 
-__all__ = ["MONTHS", "earliest", "latest", "moment", "span"]
+__all__ = ["MONTHS", "MONTH_NUMBERS", "WEEKDAYS", "earliest", "latest", "moment", "span"]
 
 MONTHS = tuple(
     "january february march april may june july august september october november december".split()
 )
+MONTH_NUMBERS = (
+    {name: number for number, name in enumerate(MONTHS, 1)}
+    | {name[:3]: number for number, name in enumerate(MONTHS, 1)}
+    | {"sept": 9}
+)
+"""Of each name of a month, in full or short, its number from 1."""
+WEEKDAYS = tuple("monday tuesday wednesday thursday friday saturday sunday".split())
+"""In the order of ``date.weekday()``."""
 """English names of the months, in lower case."""
 
 _ZULU = re.compile(r"(?<=\d)[Zz]\Z")

@@ -418,6 +418,8 @@ class Actor:
             return cls(clean_text(value))
         if not isinstance(value, Actor):
             raise InvalidInput(f"actor must be an Actor or a name, not {type(value).__name__}")
+        if not isinstance(value.name, str):
+            raise InvalidInput(f"an actor's name is a string, not {type(value.name).__name__}")
         if value.kind not in get_args(ActorKind):
             raise InvalidInput(
                 f"unknown kind of actor {value.kind!r:.80}: use {', '.join(get_args(ActorKind))}"
@@ -557,6 +559,7 @@ class Receipt:
         refused: (what, why) for input that is not stored because it was forgotten.
         candidates: what may be meant by words that ask to forget; nothing was changed yet.
         outside: where the words may be that this store cannot reach.
+        unclear: of a preview: why nothing would be forgotten by these words; ``""`` where it would.
     """
 
     scope: Scope
@@ -571,13 +574,15 @@ class Receipt:
     refused: tuple[tuple[str, str], ...] = ()
     candidates: tuple[Candidate, ...] = ()
     outside: tuple[str, ...] = ()
+    unclear: str = ""
 
     @property
     def state(self) -> Literal["erased", "deferred", "preview", ""]:
         """What became of what was to be forgotten; ``""`` where nothing was."""
         if self.candidates and not self.forgotten and not self.cut:
             return "preview"
-        if not (self.forgotten or self.cut or self.facts):
+        # A ruling names facts, too, and nothing is out of its reach.
+        if not (self.forgotten or self.cut or (self.facts and self.outside)):
             return ""
         return "deferred" if self.deferred else "erased"
 

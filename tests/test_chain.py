@@ -107,6 +107,12 @@ def test_a_column_that_is_emptied_shows(path, name):
     assert broken_at(path) is not None
 
 
+def test_an_entry_that_is_made_to_look_as_if_it_named_others_shows(path):
+    (seq,) = column(path, "SELECT max(seq) FROM log WHERE salt IS NOT NULL AND kind = 'fact'")
+    change(path, f"UPDATE log SET kind = 'log' WHERE seq = {seq}")
+    assert broken_at(path) is not None
+
+
 def test_a_removed_row_shows_wherever_it_is(path):
     numbers = column(path, "SELECT seq FROM log")
     data = path.read_bytes()
@@ -362,6 +368,15 @@ def test_other_transactions_have_another_link(some, others):
     links = [chain.link(b"", (chain.line(*row) for row in rows)) for rows in (some, others)]
     assert (links[0] == links[1]) == (some == others)
     assert chain.link(links[0], ()) != chain.link(b"", ())
+
+
+@pytest.mark.parametrize("words", ["{", "[]", '{"erased": 1}', '{"erased": [[1, Infinity]]}'])
+def test_what_names_no_entries_in_another_chain_names_nothing(words):
+    salt = bytes(chain.SALT_BYTES)
+    digest = chain.digest(salt, "", None, words)
+    entry = chain.Entry(1, 0, "forget", "log", "", "", "", "", None, words, salt, digest)
+    head = chain.link(None, [chain.line(*entry[:7], digest)])
+    assert chain.verify([entry._replace(link=head)], head=head, seq=1).is_intact
 
 
 @given(st.sets(st.integers(1, 40)))

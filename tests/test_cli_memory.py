@@ -1,4 +1,4 @@
-"""Commands on what a store holds: facts, log, diff, forget and unforget."""
+"""Commands on what a store holds: looking at it, forgetting, rulings."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import shutil
 import sqlite3
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 from graphmem import GraphMemory, Message, Scope, cli
 from graphmem.cli import memory as commands
+from graphmem.index.saving import Home
 from graphmem.store import Store
+from graphmem.store.sqlite import REWRITE_AT_ONCE_BYTES
 from graphmem.testing import HashEmbedder, ScriptedExtractor
 
 EVIL = "Eve\x1b[31m owns a\x9b tortoise."
@@ -252,15 +255,15 @@ def test_forget_shows_first_and_acts_with_yes(store, filled, tmp_path, capsys):
     with GraphMemory.open(store, embed_model=HashEmbedder()) as memory:
         receipt = memory.remember("Bob lives in Rome.", scope="Bob", session="another")
         assert receipt.refused
-    code, found = asked(capsys, "unforget", store)
+    code, found = asked(capsys, "bans", store)
     (ban,) = found["bans"]
     assert (code, ban["actor"], ban["cause"]) == (0, "Bob", "forget")
-    code, out, _ = run(capsys, "unforget", store)
+    code, out, _ = run(capsys, "bans", store)
     assert ban["id"] in out
     assert "by Bob (person) · private" in out
     code, out, _ = run(capsys, "unforget", store, "--ban", ban["id"])
     assert (code, out) == (0, f"lifted 1 ban: {ban['id']}\n")
-    assert run(capsys, "unforget", store)[0] == 1, "nothing is banned any more"
+    assert run(capsys, "bans", store)[0] == 1, "nothing is banned any more"
     with GraphMemory.open(store, embed_model=HashEmbedder()) as memory:
         assert memory.remember("Bob lives in Rome.", scope="Bob", session="another").stored
 
@@ -290,16 +293,78 @@ def test_a_thing_is_forgotten_by_its_name(kind, store, capsys):
     assert asked(capsys, "log", store, scope="Zoe")[0] == 0, "others keep theirs"
 
 
-def test_words_that_mean_several_things_change_nothing(store, capsys):
-    before = len(asked(capsys, "facts", store)[1]["facts"])
-    code, out, errors = run(capsys, "forget", store, "Bob lives", "--yes")
-    assert code == 2
+@pytest.mark.parametrize("yes", [[], ["--yes"]])
+def test_words_that_mean_several_things_change_nothing(yes, store, capsys):
+    before = asked(capsys, "log", store)
+    code, out, errors = run(capsys, "forget", store, "Bob lives", *yes)
+    assert code == commands.AMBIGUOUS == 3
     assert "Oslo" in out
     assert "Rome" in out
-    assert errors.startswith("graphmem: ")
-    assert len(asked(capsys, "facts", store)[1]["facts"]) == before
-    code, out, _ = run(capsys, "forget", store, "the weather in Paris")
+    assert "with --yes" not in out
+    assert errors.startswith("graphmem: these words may mean 2 things")
+    assert errors.count("\n") == 1
+    code, found = asked(capsys, "forget", store, "Bob lives", *yes)
+    assert (code, found["state"]) == (3, "preview")
+    assert [one["score"] for one in found["candidates"]] == [1.0, 1.0]
+    assert "2 things" in found["unclear"]
+    assert asked(capsys, "log", store) == before
+    code, found = asked(capsys, "forget", store, "Bob lives in Rome", *yes)
+    assert (code, found["unclear"]) == (0, "")
+    assert (asked(capsys, "log", store) == before) == (not yes)
+
+
+@pytest.mark.parametrize("yes", [[], ["--yes"]])
+def test_words_that_fit_nothing_are_exit_code_1(yes, store, capsys):
+    before = asked(capsys, "log", store)
+    code, out, _ = run(capsys, "forget", store, "the weather in Paris", *yes)
     assert (code, "nothing stored is meant by that" in out) == (1, True)
+    code, out, errors = run(capsys, "forget", store, "that Bob sold an accordion", *yes)
+    assert (code, "it holds some of the words" in out) == (1, True)
+    assert "fit nothing that is stored" in errors
+    assert asked(capsys, "log", store) == before
+    assert run(capsys, "forget", store, "that Bob plays an accordion", *yes)[0] == 0
+
+
+@pytest.mark.parametrize("yes", [[], ["--yes"]])
+def test_words_that_would_change_more_than_most_are_exit_code_3(yes, store, capsys):
+    words = ["everything about Bob", *yes]
+    code, found = asked(capsys, "forget", store, *words, "--most", "2")
+    assert code == 3
+    assert "change 4 passages" in found["unclear"]
+    assert sum(one["kind"] == "passage" for one in found["candidates"]) == 4
+    assert len(asked(capsys, "facts", store, "--subject", "Bob")[1]["facts"]) == 3
+    assert asked(capsys, "forget", store, *words, "--most", "4")[0] == 0
+
+
+def test_no_vectors_of_what_is_forgotten_are_left_beside_the_store(store, capsys, monkeypatch):
+    monkeypatch.setattr("graphmem.indexes.SAVE_AT_CLOSE", 0)
+    with GraphMemory.open(store, embed_model=HashEmbedder()) as memory:
+        for name in ("Bob", "Zoe"):
+            memory.recall("Where does Bob live?", scope=name)
+    folders = [Home(Path(store), Scope(name)).folder for name in ("Bob", "Zoe")]
+    assert all(list(folder.iterdir()) for folder in folders)
+    assert run(capsys, "forget", store, "that Bob lives in Rome")[0] == 0
+    assert [folder.exists() for folder in folders] == [True, True], "only shown"
+    assert run(capsys, "forget", store, "that Bob lives in Rome", "--yes")[0] == 0
+    assert [folder.exists() for folder in folders] == [False, True]
+
+
+def test_forgotten_words_have_left_a_large_file_when_the_command_ends(tmp_path, capsys):
+    path = tmp_path / "memory.db"
+    reader = ScriptedExtractor(SCRIPT)
+    filler = [f"Line {n} tells of {'the harbour and its boats ' * 40}" for n in range(1200)]
+    with GraphMemory.open(path, embed_model=HashEmbedder(), extractor=reader) as memory:
+        memory.remember(["Bob lives in Oslo.", "Bob plays the accordion."], scope="Bob")
+        memory.remember(filler, scope="Zoe", session="s")
+        assert memory.drain(60) == 0
+    assert path.stat().st_size > REWRITE_AT_ONCE_BYTES
+    code, found = asked(capsys, "forget", path, "that Bob lives in Oslo", "--yes")
+    assert (code, found["state"], found["deferred"]) == (0, "erased", [])
+    assert b"lives in Oslo" not in words_in(path)
+    assert b"accordion" in words_in(path)
+    with closing(sqlite3.connect(path)) as connection:
+        owed = connection.execute("SELECT 1 FROM meta WHERE key LIKE 'erasure%'").fetchall()
+    assert owed == []
 
 
 @pytest.mark.parametrize(
@@ -309,6 +374,10 @@ def test_words_that_mean_several_things_change_nothing(store, capsys):
         ("forget", ["words", "--fact", "f-0"], "--session, --everything"),
         ("forget", ["--fact", "f-0"], "f-0"),
         ("forget", ["--session", "\x1b[31mno"], "no such"),
+        ("unforget", [], "exactly one"),
+        ("reject", ["f-0"], "no fact 'f-0' in Bob"),
+        ("verify", ["\x1b[31m"], "no fact"),
+        ("dispute", [""], "no fact ''"),
         ("unforget", ["--ban", "b-0"], "nothing of that is banned"),
         ("unforget", ["--fact", "f-0", "--triple", "a", "b", "c"], "--fact, --triple, --text"),
         ("unforget", ["--fact", "f-0", "--text", "x"], "exactly one"),
@@ -328,6 +397,43 @@ def test_a_forgotten_fact_is_named_by_its_triple(store, capsys):
     run(capsys, "forget", store, "--fact", fact["id"], "--yes")
     code, found = asked(capsys, "unforget", store, "--triple", "bob", "plays", "Accordion")
     assert (code, len(found["bans"])) == (0, 1)
+
+
+# -- rulings -------------------------------------------------------------------------------------
+
+
+def test_a_fact_is_disputed_verified_rejected_and_believed_again(store, capsys):
+    def status():
+        facts = asked(capsys, "facts", store, "--subject", "Bob")[1]["facts"]
+        return {one["object"]: one["status"] for one in facts}
+
+    facts = asked(capsys, "facts", store, "--subject", "Bob")[1]["facts"]
+    fact = next(one["id"] for one in facts if one["object"] == "accordion")
+    before = status()
+    assert before["accordion"] == "asserted"
+    signed = ["--actor", "Zo\x1be", "--reason", "heard otherwise"]
+    for ruling, after in {
+        "dispute": "disputed",
+        "verify": "verified",
+        "reject": "rejected",
+    }.items():
+        code, out, _ = run(capsys, ruling, store, fact, *signed)
+        assert code == 0
+        assert out.startswith(f"{after:9}  Bob → plays → accordion\n")
+        assert status() == {**before, "accordion": after}
+        (entry,) = asked(capsys, "log", store, "--limit", "1", "--id", fact)[1]["entries"]
+        assert (entry["action"], entry["actor"]) == (ruling, "Zo\x1be")
+        assert (entry["actor_kind"], entry["reason"]) == ("person", "heard otherwise")
+    code, _, errors = run(capsys, "verify", store, fact)
+    assert (code, "is banned" in errors) == (2, True)
+    (ban,) = asked(capsys, "bans", store)[1]["bans"]
+    assert (ban["cause"], ban["fact_id"]) == ("reject", fact)
+    code, found = asked(capsys, "unforget", store, "--fact", fact)
+    assert (code, found["bans"], found["facts"]) == (0, [ban["id"]], [fact])
+    assert found["state"] == "", "nothing was erased"
+    assert status()["accordion"] == "verified"
+    assert run(capsys, "log", store, "--verify")[0] == 0
+    assert run(capsys, "reject", store, fact, scope="Zoe")[0] == 2
 
 
 # -- all of them ---------------------------------------------------------------------------------
@@ -358,7 +464,7 @@ def test_stored_escapes_do_not_reach_the_terminal_and_lines_fit_it(
         "--reason",
         "\x9b",
     )
-    outs += [run(capsys, "unforget", store)[1], run(capsys, "log", store)[1]]
+    outs += [run(capsys, "bans", store)[1], run(capsys, "log", store)[1]]
     for out in outs:
         assert out.strip()
         assert not set("\x1b\x9b\x07") & set(out)
@@ -374,7 +480,17 @@ def test_what_is_printed_as_json_is_ascii(store, capsys):
         assert not set("\x1b\x07") & set(out)
 
 
-@pytest.mark.parametrize("command", [["log"], ["diff", "2001"], ["forget", "x"], ["unforget"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["log"],
+        ["diff", "2001"],
+        ["forget", "x"],
+        ["unforget", "--ban", "b-0"],
+        ["bans"],
+        ["reject", "f-0"],
+    ],
+)
 def test_a_store_or_a_scope_that_is_not_there_is_not_made(command, store, tmp_path, capsys):
     code, out, errors = run(capsys, command[0], tmp_path / "missing.db", *command[1:])
     assert (code, out) == (2, "")
@@ -387,7 +503,10 @@ def test_a_store_or_a_scope_that_is_not_there_is_not_made(command, store, tmp_pa
         assert len(opened.scopes()) == 2
 
 
-@pytest.mark.parametrize("command", ["facts", "log", "diff", "forget", "unforget"])
+@pytest.mark.parametrize(
+    "command",
+    ["facts", "log", "diff", "forget", "unforget", "bans", "reject", "verify", "dispute"],
+)
 def test_help_shows_an_example(command, capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main([command, "--help"])
@@ -402,6 +521,14 @@ def test_no_command_needs_an_embedder(store, capsys, monkeypatch):
         raise AssertionError("a model was asked for")
 
     monkeypatch.setattr("graphmem.embedding.resolve", refuse)
-    for command in (["log"], ["diff", "2001"], ["forget", "Bob lives in Rome", "--yes"]):
+    (fact, *_) = asked(capsys, "facts", store, "--subject", "Bob")[1]["facts"]
+    for command in (
+        ["log"],
+        ["diff", "2001"],
+        ["dispute", fact["id"]],
+        ["reject", fact["id"]],
+        ["unforget", "--fact", fact["id"]],
+        ["forget", "Bob lives in Rome", "--yes"],
+        ["bans"],
+    ):
         assert run(capsys, command[0], store, *command[1:])[0] == 0
-    assert commands.__all__ == ["add_memory"]

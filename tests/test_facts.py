@@ -14,11 +14,11 @@ from graphmem.facts import (
     SINGLE_VALUED,
     Evidence,
     Ground,
+    contests,
     ground,
     merge,
     reject_reason,
     slot,
-    supersede,
 )
 from graphmem.identity import content_id
 from graphmem.times import earliest, latest, span
@@ -342,7 +342,7 @@ def belief(object, *rows, **fields):
 def retired(*beliefs, **options):
     """Which values are replaced, and by which."""
     names = {fact.id: fact.object for fact, _ in beliefs}
-    found = [supersede(order, **options) for order in itertools.permutations(beliefs)]
+    found = [contests(order, **options).retired for order in itertools.permutations(beliefs)]
     assert all(one == found[0] for one in found)
     return {names[loser]: names[why.replaced_by] for loser, why in found[0].items()}
 
@@ -359,7 +359,7 @@ def test_the_later_value_replaces_the_older():
 def test_a_retirement_says_when_and_until_when():
     old, _ = paris = belief("Paris", said_at=day(0), recorded_at=day(9))
     new, _ = lyon = belief("Lyon", said_at=day(5), valid_from="2025-03", recorded_at=day(7))
-    why = supersede([paris, lyon])[old.id]
+    why = contests([paris, lyon]).retired[old.id]
     assert (why.replaced_by, why.retired_at, why.valid_to) == (new.id, day(9), "2025-03")
 
 
@@ -488,7 +488,7 @@ def test_superseding_is_a_function_of_the_rows(claims, random):
         for one in rows:
             grouped.setdefault(one.object, []).append(one)
         beliefs = [(merge(group), group) for group in grouped.values()]
-        return {fact.id for fact, _ in beliefs}, supersede(beliefs)
+        return {fact.id for fact, _ in beliefs}, contests(beliefs).retired
 
     rows = [row(f"p{n}", object=name, **fields) for n, (name, fields) in enumerate(claims)]
     shuffled = list(rows)

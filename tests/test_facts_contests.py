@@ -259,6 +259,20 @@ def test_one_message_tells_of_an_end_and_of_what_ended():
     assert state(rows[0], apart)["Ana works at Acme"] == "live"
 
 
+def test_what_is_denied_in_two_ways_ends_the_same_in_whatever_order_it_is_told():
+    rows = [
+        row("Ana | lives in | Oslo instead of Bergen", at=0),
+        row(OSLO, at=10, polarity=False, recorded_at=day(10)),
+        row("Ana | lives in | Bergen", at=30, recorded_at=day(30)),
+    ]
+    old, _, new = proof_of(rows)
+    for order in itertools.permutations(rows):
+        beliefs = [(merge(proof), proof) for proof in proof_of(order).values()]
+        why = contests(beliefs).retired
+        assert why.keys() == {old}
+        assert (why[old].replaced_by, why[old].retired_at) == (new, day(10))
+
+
 def test_a_denied_value_does_not_bring_back_the_one_before():
     rows = [
         row("Ana | lives in | Rome", at=0), row(OSLO, at=1), row(OSLO, at=2, polarity=False)

@@ -226,12 +226,14 @@ def test_in_words_a_preview_comes_first_and_two_meanings_are_none(memory):
     with pytest.raises(Ambiguous) as caught:
         memory.forget(query="forget who lives in Oslo", preview=False)
     assert len(caught.value.candidates) == 2
-    assert len(memory.forget(query="forget who lives in Oslo").candidates) == 2
+    unclear = memory.forget(query="forget who lives in Oslo")
+    assert len(unclear.candidates) == 2
+    assert unclear.unclear == str(caught.value)
     shown = memory.forget(query="Please forget that I live in Oslo.")
     assert shown.candidates[0].id == next(
         one.id for one in memory.facts(subject="Ana") if one.object == "Oslo"
     )
-    assert shown.state == "preview"
+    assert (shown.state, shown.unclear) == ("preview", "")
     assert len(texts(memory)) == 2
     done = memory.forget(query="Please forget that I live in Oslo.", preview=False)
     assert done.state == "erased"
@@ -266,6 +268,9 @@ def test_in_words_no_more_passages_change_than_is_reckoned_with(memory):
         (lambda m: m.forget(session="s", actor=5), "actor"),
         (lambda m: m.unforget(), "exactly one"),
         (lambda m: m.unforget(fact=("a", "b")), "three"),
+        (lambda m: m.unforget(fact=0), "fact"),
+        (lambda m: m.unforget(fact=[]), "fact"),
+        (lambda m: m.forget(session="s", actor=Actor(5)), "name"),
         (lambda m: m.unforget(text="a", entity="b"), "exactly one"),
         (lambda m: m.reject(5), "fact"),
         (lambda m: m.verify(None), "fact"),
@@ -359,6 +364,17 @@ def test_the_words_leave_every_file(tmp_path: Path, kind: str) -> None:
     assert bool(traces(tmp_path, "Rexford7")) == (kind != "everything")
 
 
+def test_words_that_are_known_only_when_they_are_read_leave_the_files_too(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db", scope="Ana", extractor=ScriptedExtractor(read)) as memory:
+        tell(memory, "I live in Quxley.")
+        memory.forget(fact=fact(memory, "Quxley"))
+        tell(memory, "It rains. I live in sunny Quxley.", session="t")
+        assert texts(memory) == ["It rains."]
+        assert not traces(tmp_path, "Quxley")
+        tell(memory, "I live in Ambleford.")
+        assert traces(tmp_path, "Ambleford")
+
+
 def test_nothing_remembers_the_words_in_this_process(memory):
     tell(memory, "I live in Quxley.", "My dog is called Rexford.")
     memory.recall("Quxley")
@@ -418,6 +434,10 @@ def test_a_copy_follows_what_the_original_forgot(tmp_path: Path) -> None:
         pytest.raises(InvalidInput, match="no copy"),
     ):
         other.follow(tmp_path / "m.db")
+    nowhere = tmp_path / "nowhere.db"
+    with open_memory(tmp_path / "other.db") as other, pytest.raises(NotFound, match="nowhere"):
+        other.follow(nowhere)
+    assert not nowhere.exists()
 
 
 def test_another_scope_keeps_what_this_one_forgets(memory):

@@ -11,11 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from graphmem.times import MONTHS
+from graphmem.times import MONTHS, WEEKDAYS
 
 __all__ = ["Day", "Mention", "find"]
 
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _NUMBERS = dict(
     zip(
         "a an one two three four five six seven eight nine ten".split(),
@@ -163,7 +162,7 @@ def _weekday(match: re.Match[str], said: date | None, is_past: bool) -> Day | No
     if said is None:
         return None
     which = (match["which"] or "").lower()
-    ahead = (_WEEKDAYS.index(match["weekday"].lower()) - said.weekday()) % 7
+    ahead = (WEEKDAYS.index(match["weekday"].lower()) - said.weekday()) % 7
     if which in ("last", "past") or (not which and is_past):
         return _day(said - timedelta(days=(7 - ahead) if ahead or which else 0))
     if which == "next":
@@ -214,7 +213,7 @@ _M = _M + r"|sept\.?|may)"
 _D = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _Y = r"(?P<year>1[0-9]\d\d|20\d\d)"
 _COUNT = r"(?P<count>\d{1,3}|" + "|".join(_NUMBERS) + ")"
-_ON_DAY = rf"(?:(?:{'|'.join(_WEEKDAYS)}),?\s+)?"
+_ON_DAY = rf"(?:(?:{'|'.join(WEEKDAYS)}),?\s+)?"
 _WHICH = r"(?<!every\s)(?<!each\s)(?:(?P<which>last|next|this|past)\s+)?"
 
 
@@ -237,9 +236,9 @@ _PATTERNS = (
     _pattern(rf"(?<=in\s){_COUNT}\s+(?P<unit>days?|weeks?|months?|years?)(?P<ago>)", _distance),
     _pattern(r"a\s+week\s+(?:from\s+)?(?:tomorrow|today)", _week_from),
     _pattern(
-        rf"(?:{'|'.join(_WEEKDAYS)}),?\s+(?:the\s+)?(?P<day>[0-3]?\d)(?:st|nd|rd|th)", _day_of_month
+        rf"(?:{'|'.join(WEEKDAYS)}),?\s+(?:the\s+)?(?P<day>[0-3]?\d)(?:st|nd|rd|th)", _day_of_month
     ),
-    _pattern(rf"{_WHICH}(?P<weekday>{'|'.join(_WEEKDAYS)})", _weekday),
+    _pattern(rf"{_WHICH}(?P<weekday>{'|'.join(WEEKDAYS)})", _weekday),
     _pattern(r"(?P<which>last|next|this)\s+(?P<unit>month|year)", _relative_span),
     _pattern(
         rf"{_WHICH}(?P<month>{'|'.join(name for name in MONTHS if name not in ('may', 'march'))}"

@@ -12,13 +12,13 @@ from typing import Any
 
 from graphmem import __version__
 from graphmem.cli.bench import add_bench
-from graphmem.cli.memory import add_memory
+from graphmem.cli.memory import AMBIGUOUS, add_memory
 from graphmem.cli.model import add_model, extractor_of
 from graphmem.cli.opening import add_json, add_store, must_hold, scope_of
 from graphmem.cli.parsing import Command, add_command, add_moments
 from graphmem.cli.values import print_json, recall_as_json
 from graphmem.errors import GraphMemError, InvalidInput
-from graphmem.terminal import open_console, plain, show_recall, show_stats
+from graphmem.terminal import complain, open_console, show_recall, show_stats
 
 __all__ = ["main"]
 
@@ -30,9 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return command(options)
     except GraphMemError as error:
-        open_console(stderr=True).print(
-            f"graphmem: {plain(str(error))}", style="red", soft_wrap=True
-        )
+        complain(str(error))
         return 2
     except KeyboardInterrupt:
         open_console(stderr=True).print("graphmem: stopped")
@@ -94,6 +92,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="graphmem",
         description="Long-term memory for LlamaIndex agents that thinks in a knowledge graph.",
+        epilog="exit codes: 0 done or found; 1 nothing found, or a check failed; 2 wrong use or an "
+        f"error; {AMBIGUOUS} words to forget by may mean several things; 130 stopped",
     )
     parser.add_argument("--version", action="version", version=f"graphmem {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)

@@ -1,4 +1,4 @@
-"""Commands on what a store holds: facts, log, diff, forget and unforget. None needs a model."""
+"""Commands on what a store holds: looking at it, forgetting, rulings. None needs a model."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from graphmem.cli.values import (
 )
 from graphmem.errors import Ambiguous, InvalidInput
 from graphmem.terminal import (
+    complain,
     open_console,
     say,
     show_bans,
@@ -46,7 +47,10 @@ if TYPE_CHECKING:
     from graphmem.store import Store
     from graphmem.types import Fact, Scope
 
-__all__ = ["add_memory"]
+__all__ = ["AMBIGUOUS", "add_memory"]
+
+AMBIGUOUS = 3
+"""Exit code where words to forget by may mean several things, or more than was reckoned with."""
 
 
 def add_memory(commands: Any) -> None:
@@ -56,6 +60,8 @@ def add_memory(commands: Any) -> None:
     _add_diff(commands)
     _add_forget(commands)
     _add_unforget(commands)
+    _add_bans(commands)
+    _add_rulings(commands)
 
 
 # -- facts ---------------------------------------------------------------------------------------
@@ -223,6 +229,9 @@ def _add_forget(commands: Any) -> None:
         "",
         "# what the preview shows has ids",
         "graphmem forget --fact f-0123456789abcdef --uri sqlite:///demo.db --scope Nell --yes",
+        "",
+        f"# exit code 1 where nothing fits the words, {AMBIGUOUS} where several things do, or more",
+        "# passages than --most would change",
     )
     parser.add_argument("words", metavar="WORDS", nargs="?", help="what a person would say")
     parser.add_argument("--fact", metavar="ID", help="a fact, whoever states it in whatever words")
@@ -258,8 +267,7 @@ def _forget(options: argparse.Namespace) -> int:
                 reason=options.reason,
             )
         except Ambiguous as error:
-            _show_receipt(Receipt(scope, candidates=error.candidates), options)
-            raise
+            receipt = Receipt(scope, candidates=error.candidates, unclear=str(error))
     return _show_receipt(receipt, options)
 
 
@@ -271,11 +279,15 @@ def _show_receipt(receipt: Receipt, options: argparse.Namespace) -> int:
         say(open_console(), "nothing stored is meant by that", style="dim")
     elif is_preview:
         show_candidates(open_console(), receipt)
-        if not options.yes:
+        if not receipt.unclear:
             say(open_console(), "nothing was changed; with --yes it is forgotten", style="dim")
     else:
         show_receipt(open_console(), receipt)
-    return 1 if is_preview and not receipt.candidates else 0
+    if not is_preview or (receipt.candidates and not receipt.unclear):
+        return 0
+    if receipt.candidates and not options.json:
+        complain(receipt.unclear)
+    return AMBIGUOUS if any(one.score >= 1 for one in receipt.candidates) else 1
 
 
 # -- unforget ------------------------------------------------------------------------------------
@@ -286,13 +298,10 @@ def _add_unforget(commands: Any) -> None:
         commands,
         "unforget",
         _unforget,
-        "let something be stored again, or list what is not to be stored again",
+        "let something be stored again that was forgotten, or believed that was rejected",
         "graphmem unforget --ban b-0123456789abcdef --uri sqlite:///demo.db --scope Nell",
-        "",
-        "# what is banned: since when, by whom and why, but not what it is",
-        "graphmem unforget --uri sqlite:///demo.db --scope Nell",
     )
-    parser.add_argument("--ban", metavar="ID", help="a ban of the list")
+    parser.add_argument("--ban", metavar="ID", help="a ban, as graphmem bans lists it")
     parser.add_argument("--fact", metavar="ID", help="a fact that was found wrong")
     parser.add_argument(
         "--triple", nargs=3, metavar=("SUBJECT", "PREDICATE", "OBJECT"), help="a forgotten fact"
@@ -306,15 +315,14 @@ def _add_unforget(commands: Any) -> None:
 
 def _unforget(options: argparse.Namespace) -> int:
     named = ("ban", "fact", "triple", "text", "entity")
-    given = _given(options, *named)
-    if len(given) > 1:
-        raise InvalidInput(f"name exactly one of {_options(named)}, or none to list the bans")
+    if len(_given(options, *named)) != 1:
+        raise InvalidInput(
+            f"name exactly one of {_options(named)}: graphmem bans lists what there is"
+        )
     scope = scope_of(options)
     fact = options.fact if options.triple is None else tuple(options.triple)
     target = {"ban": options.ban, "fact": fact, "text": options.text, "entity": options.entity}
     with closing(opened(options)) as store, _kept(store, scope) as memory:
-        if not given:
-            return _list_bans(memory, scope, options)
         receipt = memory.unforget(scope, **target, actor=options.actor, reason=options.reason)
     if options.json:
         print_json(receipt_as_json(receipt))
@@ -324,8 +332,25 @@ def _unforget(options: argparse.Namespace) -> int:
     return 0
 
 
-def _list_bans(memory: Curating, scope: Scope, options: argparse.Namespace) -> int:
-    found = memory.bans(scope)
+# -- bans ----------------------------------------------------------------------------------------
+
+
+def _add_bans(commands: Any) -> None:
+    parser = add_command(
+        commands,
+        "bans",
+        _bans,
+        "list what is not to be stored again: since when, by whom and why, but not what it is",
+        "graphmem bans --uri sqlite:///demo.db --scope Nell",
+    )
+    add_store(parser)
+    add_json(parser)
+
+
+def _bans(options: argparse.Namespace) -> int:
+    scope = scope_of(options)
+    with closing(opened(options)) as store:
+        found = store.bans(scope)
     if options.json:
         print_json({"scope": str(scope), "bans": list(map(ban_as_json, found))})
     elif found:
@@ -333,6 +358,39 @@ def _list_bans(memory: Curating, scope: Scope, options: argparse.Namespace) -> i
     else:
         say(open_console(), "nothing is banned", style="dim")
     return 0 if found else 1
+
+
+# -- rulings -------------------------------------------------------------------------------------
+
+
+def _add_rulings(commands: Any) -> None:
+    abouts = {
+        "reject": "rule that a fact is wrong: it is withheld, in whatever words it is stated",
+        "verify": "rule that a fact is so: it is believed, whoever stated it",
+        "dispute": "rule that a fact is in doubt: it is withheld until it is verified",
+    }
+    for name, about in abouts.items():
+        where = "--uri sqlite:///demo.db --scope Nell --actor Nell"
+        example = f"graphmem {name} f-0123456789abcdef {where}"
+        parser = add_command(commands, name, _rule, about, example)
+        parser.set_defaults(ruling=name)
+        parser.add_argument("fact", metavar="FACT_ID", help="as graphmem facts lists it")
+        _add_signature(parser)
+        add_store(parser)
+        add_json(parser)
+
+
+def _rule(options: argparse.Namespace) -> int:
+    scope = scope_of(options)
+    with closing(opened(options)) as store, _kept(store, scope) as memory:
+        rule = {"reject": memory.reject, "verify": memory.verify, "dispute": memory.dispute}
+        receipt = rule[options.ruling](options.fact, actor=options.actor, reason=options.reason)
+        ruled = store.by_id(scope, facts=receipt.facts)[1]
+    if options.json:
+        print_json(receipt_as_json(receipt))
+    else:
+        show_facts(open_console(), (ruled[id_] for id_ in receipt.facts if id_ in ruled))
+    return 0
 
 
 def _given(options: argparse.Namespace, *names: str) -> list[str]:
@@ -360,6 +418,6 @@ def _kept(store: Store, scope: Scope) -> Iterator[Curating]:
     faults = Faults()
     indexes = Indexes(store, RecallSettings(), faults)
     try:
-        yield Curating(store, scope, faults, indexes)
+        yield Curating(store, scope, faults, indexes, is_patient=True)
     finally:
         indexes.close()

@@ -141,6 +141,7 @@ def receipt_as_json(receipt: Receipt) -> dict[str, Any]:
         "bans": list(receipt.bans),
         "deferred": list(receipt.deferred),
         "outside": list(receipt.outside),
+        "unclear": receipt.unclear,
     }
 
 

@@ -16,7 +16,6 @@ from graphmem.facts.contests import (
     denied_slots,
     denied_value,
     slot,
-    supersede,
     value,
 )
 from graphmem.facts.evidence import (
@@ -53,6 +52,5 @@ __all__ = [
     "merge",
     "reject_reason",
     "slot",
-    "supersede",
     "value",
 ]

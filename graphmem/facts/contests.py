@@ -38,7 +38,6 @@ __all__ = [
     "reading",
     "slot",
     "stands_at",
-    "supersede",
     "told_at",
     "value",
 ]
@@ -148,14 +147,6 @@ def _written(name: str) -> list[str]:
     return [name, *(f"{determiner} {name}" for determiner in DETERMINERS)]
 
 
-def supersede(
-    beliefs: Iterable[tuple[Fact, Sequence[Evidence]]],
-    single_valued: Collection[str] = SINGLE_VALUED,
-) -> dict[str, Retirement]:
-    """Which facts others have retired, by fact id: ``contests`` without the disputed."""
-    return dict(contests(beliefs, single_valued).retired)
-
-
 def contests(
     beliefs: Iterable[tuple[Fact, Sequence[Evidence]]],
     single_valued: Collection[str] = SINGLE_VALUED,
@@ -189,7 +180,7 @@ def contests(
     claims = [
         _Claim(fact, reading(fact, single_valued), evidence)
         for fact, evidence in beliefs
-        if fact.status in ("asserted", "verified") and fact.recorded_at
+        if fact.is_trusted and fact.recorded_at
     ]
     slots, values = bound((claim, claim.said) for claim in claims)
     retired: dict[str, Retirement] = {}
@@ -222,8 +213,12 @@ def bound(said: Iterable[tuple[T, Reading]]) -> tuple[list[list[T]], list[list[T
             about.add(read_as.object)
         for value_ in about:
             values[_ends(read_as, value_)].append(one)
-    several = [[group for group in found.values() if len(group) > 1] for found in (slots, values)]
-    return several[0], several[1]
+    return _several(slots), _several(values)
+
+
+def _several(groups: Mapping[tuple[str, str], list[T]]) -> list[list[T]]:
+    """Those of two or more, in the order of their keys, whatever order they came in."""
+    return [group for _, group in sorted(groups.items()) if len(group) > 1]
 
 
 def differs(one: Reading, other: Reading) -> bool:
@@ -460,7 +455,9 @@ def _contest(
             latest = max((one.time for one in later if one.time), default=None)
             last = [one for one in later if one.time == latest]
             winner = min(last, key=lambda one: one.fact.id)
-            retired[loser.fact.id] = _retirement(loser, winner)
+            why = _retirement(loser, winner)
+            # What affirms one value and denies another is in two groups.
+            retired[loser.fact.id] = _joined(why, retired.get(loser.fact.id))
     at_once = _is_at_one_instant if excludes is differs else _is_one_breath
     for one, other in combinations(front, 2):
         if (excludes(one.said, other.said) or excludes(other.said, one.said)) and at_once(
@@ -520,12 +517,12 @@ def _retirement(loser: _Claim, winner: _Claim) -> Retirement:
     )
 
 
-def _joined(replaced: Retirement, denied: Retirement | None) -> Retirement:
-    """What ended a value that was both replaced and denied: the newer value; the first of both."""
-    if denied is None:
-        return replaced
+def _joined(one: Retirement, other: Retirement | None) -> Retirement:
+    """What ended a fact in two ways: the one of them, at the first time of both."""
+    if other is None:
+        return one
     return replace(
-        replaced,
-        retired_at=min(replaced.retired_at, denied.retired_at),
-        valid_to=earliest((replaced.valid_to, denied.valid_to)),
+        one,
+        retired_at=min(one.retired_at, other.retired_at),
+        valid_to=earliest((one.valid_to, other.valid_to)),
     )

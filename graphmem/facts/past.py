@@ -102,7 +102,7 @@ def held(
     told = [
         _Told.of(fact, reading(fact, single_valued), proof[id_], as_of)
         for id_, fact in facts.items()
-        if fact.status in ("asserted", "verified")
+        if fact.is_trusted
     ]
     slots, values = bound((one, one.said) for one in told)
     ended = {

@@ -13,19 +13,13 @@ from datetime import datetime, timezone
 import numpy as np
 
 from graphmem.index.lists import Floats
-from graphmem.times import MONTHS
+from graphmem.times import MONTH_NUMBERS
 from graphmem.words import is_question, words
 
 __all__ = ["Manner", "QuestionCues", "closeness", "manner", "read_question"]
 
-
-_MONTH_NUMBERS = (
-    {name: number for number, name in enumerate(MONTHS, 1)}
-    | {name[:3]: number for number, name in enumerate(MONTHS, 1)}
-    | {"sept": 9}
-)
 # Months are matched with their capital: "may" and "march" are verbs as well.
-_MONTH = rf"({'|'.join(sorted(map(str.capitalize, _MONTH_NUMBERS), key=len, reverse=True))})\.?"
+_MONTH = rf"({'|'.join(sorted(map(str.capitalize, MONTH_NUMBERS), key=len, reverse=True))})\.?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _YEAR = r"\b(?:,? (?P<year>\d{4})\b)?"
 _DATES = (
@@ -45,7 +39,7 @@ _TIME_WORDS = frozenset(
     weekend month months year years day days ago monday tuesday wednesday thursday friday saturday
     sunday mon tue tues wed thu thur thurs fri sat sun spring summer autumn winter
     """.split()
-) | frozenset(_MONTH_NUMBERS)
+) | frozenset(MONTH_NUMBERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +131,7 @@ def _dates(question: str) -> tuple[QuestionDate, ...]:
 
 def _date(match: re.Match[str]) -> QuestionDate | None:
     name, day, year = match["month"], match["day"], match["year"]
-    month = int(name) if name.isdecimal() else _MONTH_NUMBERS[name.rstrip(".").lower()]
+    month = int(name) if name.isdecimal() else MONTH_NUMBERS[name.rstrip(".").lower()]
     number = int(day.rstrip("stndrh")) if day else None
     if not 1 <= month <= 12 or (number is not None and not 1 <= number <= 31):
         return None

@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from sqlalchemy import Connection, LargeBinary, bindparam, func, select, update
@@ -107,9 +107,15 @@ class Key:
 
 def text_form(text: str) -> str:
     """A text as it is compared: its tokens in order, without what stands around them."""
-    bare = skeleton(text).replace("**", "")
-    tokens = (normal_form(token).rstrip(".") for token in bare.split())
-    return " ".join([token for token in tokens if any(map(str.isalnum, token))])
+    return " ".join(filter(None, map(_token, skeleton(text).replace("**", "").split())))
+
+
+# Each text of a batch is asked for whole and by sentences, and texts are made of the same words.
+@lru_cache(maxsize=1 << 14)
+def _token(token: str) -> str:
+    """A token without what stands around it; ``""`` where that is all."""
+    form = normal_form(token).rstrip(".")
+    return form if any(map(str.isalnum, form)) else ""
 
 
 def _value_form(name: str) -> str:

@@ -158,11 +158,11 @@ class _Reader:
         self.open.append(entry)
         if entry.digest is not None and entry.salt is None:
             self.erased.append(entry.seq)
-        self.named += _named(entry)
         if entry.link is None:
             return
         if entry.link == link(self.head, map(_line, self.open)):
             self.head = entry.link
+            self.named += [run for one in self.open for run in _named(one)]
             self.open.clear()
         else:
             # The first link covers all that was before it.
@@ -207,9 +207,12 @@ def _line(entry: Entry) -> str:
     return line(*entry[:7], entry.digest)
 
 
-def _named(entry: Entry) -> Iterator[tuple[int, int]]:
+def _named(entry: Entry) -> list[tuple[int, int]]:
     """The entries, by number, that an entry says were erased: only earlier ones count."""
     if entry.kind != "log" or entry.after is None:
-        return
-    for first, last in json.loads(entry.after)[_ERASED]:
-        yield first, min(last, entry.seq - 1)
+        return []
+    try:
+        runs = json.loads(entry.after)[_ERASED]
+        return [(int(first), min(int(last), entry.seq - 1)) for first, last in runs]
+    except (ValueError, TypeError, KeyError, OverflowError):
+        return []  # whoever makes another chain may write what he likes

@@ -72,12 +72,15 @@ def judge(
     return readings
 
 
-def finish_extraction(tx: Transaction, claim: queue.Claim, readings: Sequence[Reading]) -> None:
+def finish_extraction(tx: Transaction, claim: queue.Claim, readings: Sequence[Reading]) -> bool:
     """Replace the evidence of a claim's passages, and bring facts and entities in line with it.
 
     Passages that were forgotten, or that must be read again because what stands before them
     changed, are no longer the claim's: their results are passed over. Failed ones go back to the
     queue.
+
+    Returns:
+        Whether words had to be erased, because they state what was forgotten.
     """
     held = queue.held(tx, claim)
     still = [one for one in readings if ("passage", one.passage.id) in held]
@@ -105,7 +108,7 @@ def finish_extraction(tx: Transaction, claim: queue.Claim, readings: Sequence[Re
     believe(tx, touched, action="extract")
     queue.finish(tx, claim, [("passage", id_) for id_ in ids])
     queue.fail(tx, claim, failed)
-    refused.take_back(tx)
+    return refused.take_back(tx)
 
 
 def _following(tx: Transaction, readings: Sequence[Reading]) -> dict[str, Passage]:

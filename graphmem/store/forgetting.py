@@ -14,12 +14,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, bindparam, func, select
 
 from graphmem.errors import Ambiguous, InvalidInput, NotFound
 from graphmem.facts import entity_id
 from graphmem.identity import skeleton
 from graphmem.passages import without_sentences
+from graphmem.predicates import DETERMINERS
 from graphmem.store.bans import Bans, Digest, Key, Name, adopt, labels, lay
 from graphmem.store.belief import believe, evidence_of
 from graphmem.store.bulk import among, given, ours
@@ -41,6 +42,10 @@ __all__ = ["Forgotten", "Target", "follow", "forget", "forget_everything", "same
 
 _ALL_ENTITIES = select(entity.c.id, entity.c.name).where(ours(entity))
 _ABOUT = select(fact).where(ours(fact), among(fact.c.subject_id))
+_OBJECTS = func.json_each(bindparam("objects")).table_valued("value")
+_BETWEEN = select(fact).where(
+    ours(fact), among(fact.c.subject_id), fact.c.object_id.in_(select(_OBJECTS.c.value))
+)
 _ALL_OF_OBJECT = select(fact.c.id).where(ours(fact), among(fact.c.object_id))
 _EVIDENCE = select(evidence.c.passage_id, evidence.c.n).where(
     ours(evidence), among(evidence.c.fact_id)
@@ -198,15 +203,24 @@ def _said_by_nobody_else(
 ) -> dict[str, Key]:
     """The keys of what went with passages that stated it, by fact, unless others say the same."""
     vanished = {id_: _digest_of(digest, plan.facts[id_]) for id_ in stated if id_ in plan.facts}
-    ends = {
-        end for id_ in vanished for end in (plan.facts[id_].subject_id, plan.facts[id_].object_id)
-    }
-    others = {_digest_of(digest, one) for one in _about(tx, sorted(ends))} if ends else set()
+    names = {end for id_ in vanished for end in (plan.facts[id_].subject, plan.facts[id_].object)}
+    others = {_digest_of(digest, one) for one in _between(tx, names)}
     return {
         id_: Key(value, "fact", spares_older=True)
         for id_, value in sorted(vanished.items())
         if value not in others
     }
+
+
+def _between(tx: Transaction, names: Collection[str]) -> list[Fact]:
+    """The facts between any two of these names, with an article or without."""
+    if not names:
+        return []
+    bare = {name.removeprefix(f"{article} ") for name in names for article in DETERMINERS}
+    spelled = {*names, *bare, *(f"{article} {name}" for name in bare for article in DETERMINERS)}
+    asked = given(tx.scope, sorted(map(entity_id, spelled)))
+    rows = tx.rows(_BETWEEN, {**asked, "objects": asked["ids"]})
+    return [to_fact(row) for row in rows]
 
 
 def _about(tx: Transaction, entity_ids: Collection[str]) -> list[Fact]:

@@ -73,8 +73,8 @@ class Refused:
             return rows
         return [row for row in rows if (row["passage_id"], row["n"]) not in self.bans]
 
-    def take_back(self, tx: Transaction) -> None:
-        """Erase the sentences that state what was forgotten; they are banned with it."""
+    def take_back(self, tx: Transaction) -> bool:
+        """Erase the sentences that state what was forgotten, if any; they are banned with it."""
         plan = Erasure()
         said: dict[str, list[str]] = {}
         for id_, one in sorted(passages_by_id(tx.connection, tx.scope, self.rows).items()):
@@ -85,11 +85,12 @@ class Refused:
             for row in own:
                 said.setdefault(self.bans[id_, row.n].id, []).extend(gone[row.fact_id])
         if not plan.was:
-            return
+            return False
         digest = Digest(tx.connection)
         erase(tx, plan, action="forget")
         for ban, texts in said.items():
             add(tx, ban, [key for text in texts for key in digest.of_text(text)])
+        return True
 
     def _is_forgotten(self, row: Any) -> bool:
         held = self.bans.get((row.passage_id, row.n))

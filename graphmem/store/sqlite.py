@@ -184,20 +184,21 @@ class Database:
         if self._checkpointer:
             self._checkpointer.notice()
 
-    def erase(self) -> bool:
+    def erase(self, *, is_patient: bool = False) -> bool:
         """Make deleted rows leave the files; False while that has to wait.
 
         The file is rewritten from its live rows and the log is cut to nothing. Overwriting what is
         deleted is not enough: where SQLite rebuilt a page, bytes of cells that moved elsewhere stay
         in its free space (measured: of 2,700 forgotten words 7 were still to be found).
 
-        A large file is rewritten in the background, and so is what an open reader holds up, or a
-        full disk. What is owed is noted in the store (see ``owe_erasure``) until it is done.
+        A large file is rewritten in the background, unless the caller is patient, and so is what an
+        open reader holds up, or a full disk. What is owed is noted in the store (see
+        ``owe_erasure``) until it is done.
         """
         if self._checkpointer is None:
             self._settle(self._debt())
             return True
-        if self._is_small and self._erase():
+        if (is_patient or self._is_small) and self._erase():
             return True
         self._owed_since = min(self._owed_since, time.monotonic())
         self._checkpointer.owe()

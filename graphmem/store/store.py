@@ -164,6 +164,7 @@ class Store:
         most: int | None = None,
         actor: Actor = USER,
         reason: str = "",
+        is_patient: bool = False,
         now: datetime,
     ) -> Receipt:
         """Erase what is named with all that only it carried, from the rows and from the file.
@@ -182,6 +183,7 @@ class Store:
             most: how many passages it may change at most.
             actor: who asks for it.
             reason: for the log; left out where it tells what is forgotten.
+            is_patient: wait for a large file to be rewritten.
             now: the time.
 
         Returns:
@@ -204,7 +206,7 @@ class Store:
             done.check(most)
         if is_preview:
             return Receipt(scope, candidates=done.candidates(), outside=OUTSIDE)
-        return self._erased(scope, done)
+        return self._erased(scope, done, is_patient=is_patient)
 
     def follow(self, scope: Scope, original: Store, *, actor: Actor, now: datetime) -> Receipt:
         """Forget what the store that this one is a copy of has banned in a scope.
@@ -222,8 +224,10 @@ class Store:
             done = forgetting.follow(tx, rows, texts)
         return self._erased(scope, done)
 
-    def _erased(self, scope: Scope, done: forgetting.Forgotten) -> Receipt:
-        is_erased = self._open.erase()
+    def _erased(
+        self, scope: Scope, done: forgetting.Forgotten, *, is_patient: bool = False
+    ) -> Receipt:
+        is_erased = self._open.erase(is_patient=is_patient)
         held = ("the words leave the file when no reader holds old pages of it any more",)
         return Receipt(
             scope,
@@ -329,7 +333,9 @@ class Store:
         """
         readings = extraction.judge(claim, extractions, extractor=extractor)
         with transaction(self._open, scope, now=now, actor=Actor(extractor, "extractor")) as tx:
-            extraction.finish_extraction(tx, claim, readings)
+            has_erased = extraction.finish_extraction(tx, claim, readings)
+        if has_erased:
+            self._open.erase()
 
     def put_vectors(
         self,

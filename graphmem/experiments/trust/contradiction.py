@@ -34,8 +34,7 @@ SCORES: Mapping[str, str] = {
 _BUDGET = 100_000
 _SECONDS = 60
 # What stands behind the quoted words of a line that tells what is no longer so.
-_LABEL = re.compile(r"\b(no longer|until|wrong|not so)\b")
-_BELIEVED = ("asserted", "verified")
+_LABEL = re.compile(r"\b(no longer|until|wrong)\b")
 
 
 @dataclass
@@ -232,7 +231,7 @@ def _history(state: State) -> str:
 
 def _held(state: State, moment: datetime) -> bool:
     facts = state.memory.facts(as_of=moment)
-    return any(fact.status in _BELIEVED and state.is_stale(fact) for fact in facts)
+    return any(fact.is_trusted and state.is_stale(fact) for fact in facts)
 
 
 def _is_document(change: Change) -> bool:

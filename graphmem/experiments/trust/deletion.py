@@ -140,7 +140,7 @@ def _write(state: State) -> str:
 
 
 def _readable(state: State) -> str:
-    problem = _seen(state, state.telling.gone, state.telling.question, _OWNER, set(PATHS))
+    problem = _seen(state, state.telling.gone, state.telling.question, _OWNER)
     problem = problem or _twin(state)
     state.memory.close()
     shutil.copytree(state.folder / "store", state.folder / "copy")
@@ -302,7 +302,7 @@ def _auditable(state: State) -> str:
 def _shared(state: State) -> str:
     """A copy made before the deletion holds the value: else its absence would say nothing."""
     with _Opened(state, "copy"):
-        return _seen(state, state.telling.gone, state.telling.question, _OWNER, set(PATHS))
+        return _seen(state, state.telling.gone, state.telling.question, _OWNER)
 
 
 def _follow(state: State) -> str:
@@ -358,13 +358,12 @@ def _uri(state: State, place: str) -> str:
 
 def _twin(state: State) -> str:
     telling = state.telling
-    paths = set(PATHS)
-    return _seen(state, telling.twin, telling.twin_question, state.twin_scope, paths)
+    return _seen(state, telling.twin, telling.twin_question, state.twin_scope)
 
 
-def _seen(state: State, words: str, question: str, scope: Scope, paths: set[str]) -> str:
-    missing = paths.difference(shown_on(state.memory, words, question, scope=scope))
-    return f"{words!r} is not shown on {', '.join(sorted(missing))}" if missing else ""
+def _seen(state: State, words: str, question: str, scope: Scope) -> str:
+    missing = sorted(PATHS.keys() - shown_on(state.memory, words, question, scope=scope))
+    return f"{words!r} is not shown on {', '.join(missing)}" if missing else ""
 
 
 def _ids(memory: GraphMemory) -> frozenset[str]:

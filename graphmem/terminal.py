@@ -9,8 +9,10 @@ from __future__ import annotations
 import codecs
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import get_args
 
 from rich.cells import cell_len, set_cell_size
@@ -90,6 +92,8 @@ def complain(text: str) -> None:
 def show_recall(console: Console, recall: Recall, *, gold: Collection[str] = ()) -> None:
     """Print a recall: its route, its passages with a mark on those in ``gold``, and its facts.
 
+    Below a passage stands what it says that is no longer so, or was found wrong.
+
     Args:
         console: where to print.
         recall: what to print.
@@ -106,17 +110,26 @@ def show_recall(console: Console, recall: Recall, *, gold: Collection[str] = ())
             (f"{_date(ranked.passage):10} {set_cell_size(name, width)} ", "dim"),
         )
         _print_hanging(console, head, Text(plain(ranked.passage.full_text)))
+        for line in _outdated(ranked.outdated):
+            _print_hanging(console, Text(" " * head.cell_len), Text(line, style="yellow"))
     label = "  facts on the way  "
     for fact in recall.statements:
         _print_hanging(console, Text(label, style="dim"), Text(_fact(fact), style="cyan"))
         label = " " * len(label)
 
 
-def show_facts(console: Console, facts: Iterable[Fact]) -> None:
-    """Print facts: their status, what they say and when it holds, and below it their id."""
+def show_facts(console: Console, facts: Iterable[Fact], *, is_past: bool = False) -> None:
+    """Print facts: their status, what they say and when it holds, and below it their id.
+
+    Args:
+        console: where to print.
+        facts: what to print.
+        is_past: whether they held at another time, whatever replaced them since.
+    """
     for fact in facts:
-        status = "replaced" if fact.replaced_by else fact.status
-        head = Text(f"{status:{_STATUS_WIDTH}}  ", style="" if fact.is_live else "yellow")
+        is_so = fact.is_trusted if is_past else fact.is_live
+        status = "replaced" if fact.replaced_by and not is_past else fact.status
+        head = Text(f"{status:{_STATUS_WIDTH}}  ", style="" if is_so else "yellow")
         body = Text.assemble((_fact(fact), "cyan"), (_validity(fact), "dim"))
         _print_hanging(console, head, body)
         _print_hanging(console, Text(" " * head.cell_len), Text(plain(fact.id), style="dim"))
@@ -132,20 +145,38 @@ def show_sources(console: Console, sources: Iterable[Source]) -> None:
 
 
 def show_log(console: Console, entries: Iterable[LogEntry]) -> None:
-    """Print entries of a log: number, time, action, what changed, and below it who and why."""
-    for entry in entries:
+    """Print entries of a log: number, time, action, what changed, and below it who and why.
+
+    What was embedded one after the other is counted in one line: it says nothing of its own.
+    """
+    for _, run in groupby(entries, lambda one: one.actor if one.action == "embed" else one.seq):
+        entry, *more = run
         head = f"{entry.seq:>5}  {_local(entry.at)}  {plain(entry.action):{_ACTION_WIDTH}}  "
-        _print_hanging(console, Text(head, style="dim"), Text(_change(entry), style="cyan"))
+        change = _kinds([entry, *more]) if more else _change(entry)
+        _print_hanging(console, Text(head, style="dim"), Text(change, style="cyan"))
         by = _by(entry.actor, entry.actor_kind, entry.reason)
         if by:
             _print_hanging(console, Text(" " * cell_len(head)), Text(by, style="dim"))
 
 
-def show_check(console: Console, check: LogCheck) -> None:
-    """Print whether a log is what was written."""
+def show_check(console: Console, check: LogCheck, *, is_other: bool = False) -> None:
+    """Print whether a log is what was written.
+
+    Args:
+        console: where to print.
+        check: the result.
+        is_other: whether nothing is wrong but that the log lacks the head that was noted.
+    """
     if check.is_intact:
         erased = f", the words of {check.erased:,} erased" if check.erased else ""
         say(console, f"{check.entries:,} entries{erased}: as they were written")
+    elif is_other:
+        say(
+            console,
+            f"{check.entries:,} entries that fit each other, but the noted head is none of theirs: "
+            "the log was written anew since, or that is the head of another one",
+            style="red",
+        )
     else:
         say(
             console,
@@ -182,13 +213,13 @@ def show_candidates(console: Console, receipt: Receipt) -> None:
 
 def show_receipt(console: Console, receipt: Receipt) -> None:
     """Print what was forgotten, whether its words are gone, and where they may still be."""
-    counts = (
-        ("passages", len(receipt.forgotten)),
-        ("passages that lost sentences", len(receipt.cut)),
-        ("facts", len(receipt.facts)),
-        ("bans", len(receipt.bans)),
+    parts = (
+        _counted("passage", len(receipt.forgotten)),
+        _counted("passage", len(receipt.cut), " that lost sentences"),
+        _counted("fact", len(receipt.facts)),
+        _counted("ban", len(receipt.bans)),
     )
-    say(console, f"forgotten: {', '.join(f'{count:,} {name}' for name, count in counts if count)}")
+    say(console, f"forgotten: {', '.join(filter(None, parts))}")
     for line in receipt.deferred:
         say(console, f"not yet: {plain(line)}", style="yellow")
     for line in receipt.outside:
@@ -274,9 +305,20 @@ def _validity(fact: Fact) -> str:
     return "".join(f" · {name} {plain(value)}" for name, value in ends if value)
 
 
+def _outdated(facts: Sequence[Fact]) -> list[str]:
+    wrong = [one for one in facts if one.status == "rejected"]
+    over = [one for one in facts if one.status != "rejected"]
+    labels = (("no longer so", over), ("found wrong", wrong))
+    return [f"{label}: {'; '.join(map(_dated, some))}" for label, some in labels if some]
+
+
+def _dated(fact: Fact) -> str:
+    return f"{_fact(fact)}{_validity(fact)}"
+
+
 def _stated(fact: Fact) -> str:
     status = "" if fact.status == "asserted" else f" · {fact.status}"
-    return f"{_fact(fact)}{_validity(fact)}{status}"
+    return f"{_dated(fact)}{status}"
 
 
 def _change(entry: LogEntry) -> str:
@@ -293,8 +335,21 @@ def _change(entry: LogEntry) -> str:
     return f"{triple} · {plain(status)} · {plain(entry.id)}"
 
 
+def _kinds(entries: Sequence[LogEntry]) -> str:
+    counts = Counter(entry.kind for entry in entries)
+    words = (_counted(plain(kind), count) for kind, count in sorted(counts.items()))
+    return f"{', '.join(words)}, up to number {entries[-1].seq}"
+
+
+def _counted(name: str, count: int, more: str = "") -> str:
+    """A count with its noun and what goes with it; nothing where there are none."""
+    many = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+    return f"{count:,} {name if count == 1 else many}{more}" if count else ""
+
+
 def _by(actor: str, kind: str, reason: str) -> str:
-    who = f"by {plain(actor)} ({kind})" if actor else f"by the {kind}" if kind else ""
+    unnamed = f"by {'a' if kind == 'person' else 'the'} {kind}" if kind else ""
+    who = f"by {plain(actor)} ({kind})" if actor else unnamed
     return " · ".join(part for part in (who, plain(reason)) if part)
 
 

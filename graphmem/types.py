@@ -319,7 +319,8 @@ class RankedPassage:
 
     Attributes:
         passage: the passage.
-        score: higher is better; comparable within one recall only, no probability.
+        score: higher is better; comparable within one recall only, no probability. What was said
+            later stands above what it brings up to date, whatever the scores.
         facts: the facts on its way: seed facts it states and facts that share an entity with them.
         outdated: facts that it states and that are no longer so: retired, or found wrong.
     """

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from datetime import datetime, timezone
 
 import pytest
 
@@ -67,6 +68,32 @@ def test_top_k_and_session_narrow_a_recall(store, capsys):
     assert len(json.loads(capsys.readouterr().out)["passages"]) == 2
     assert cli.main([*command, "--session", "other"]) == 1
     assert json.loads(capsys.readouterr().out)["passages"] == []
+
+
+def test_a_recall_labels_what_is_over_and_looks_back(tmp_path, capsys):
+    path = str(tmp_path / "memory.db")
+    script = {
+        "Vera lives in Truro.": [("Vera", "lives in", "Truro")],
+        "Vera lives in Tavistock.": [("Vera", "lives in", "Tavistock")],
+    }
+    with GraphMemory.open(path, extractor=ScriptedExtractor(script)) as memory:
+        for text, month in zip(script, (3, 6), strict=True):
+            memory.remember(
+                text, scope="Nell", said_at=datetime(2025, month, 1, tzinfo=timezone.utc)
+            )
+        assert memory.drain(60) == 0
+    command = ["recall", "Where does Vera live?", "--uri", path, "--scope", "Nell"]
+    assert cli.main(command) == 0
+    assert "no longer so: Vera → lives in → Truro" in capsys.readouterr().out
+    cli.main([*command, "--json"])
+    found = json.loads(capsys.readouterr().out)["passages"]
+    assert [[one["object"] for one in item["outdated"]] for item in found] == [[], ["Truro"]]
+    assert cli.main([*command, "--as-of", "2025-04-01"]) == 0
+    out = capsys.readouterr().out
+    assert "Vera lives in Truro." in out
+    assert "no longer so" not in out
+    assert "Tavistock" not in out
+    assert cli.main([*command, "--known-at", "2025-04-01"]) == 1
 
 
 def test_nothing_found_is_exit_code_1(store, capsys):

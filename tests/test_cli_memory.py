@@ -85,6 +85,12 @@ def test_facts_of_another_time(filled, capsys):
     assert held("--known-at", "2999", "--status", "asserted") == {"Oslo", "Rome", "accordion"}
 
 
+def test_facts_stand_in_the_order_of_their_words(filled, capsys):
+    out = run(capsys, "facts", filled)[1]
+    places = [out.index(words) for words in ("Oslo", "Rome", "accordion", "tortoise")]
+    assert places == sorted(places)
+
+
 @pytest.mark.parametrize("option", ["--as-of", "--known-at"])
 @pytest.mark.parametrize("value", ["yesterday", "2025-13-01", "12:00", "", "\x1b[31m"])
 def test_what_is_no_time_is_wrong_use(option, value, filled, capsys):
@@ -166,7 +172,10 @@ def test_verify_says_whether_the_log_is_whole(store, capsys):
     assert (code, check["is_intact"], check["broken_at"]) == (0, True, None)
     noted = ["--verify", "--noted", check["head"]]
     assert run(capsys, "log", store, *noted)[0] == 0
-    assert run(capsys, "log", store, "--verify", "--noted", "00")[0] == 1
+    code, out, _ = run(capsys, "log", store, "--verify", "--noted", "00")
+    assert code == 1
+    assert "the noted head is none of theirs" in " ".join(out.split())
+    assert "not what was written" not in " ".join(out.split())
     with closing(sqlite3.connect(store, isolation_level=None)) as connection:
         connection.execute("UPDATE log SET actor = 'x' WHERE seq = 2")
     code, out, _ = run(capsys, "log", store, "--verify")
@@ -232,7 +241,7 @@ def test_forget_shows_first_and_acts_with_yes(store, filled, tmp_path, capsys):
     why = ["--actor", "Bob", "--reason", "private"]
     code, out, _ = run(capsys, "forget", store, *asking, "--yes", *why)
     assert code == 0
-    assert "forgotten: 1 passages, 1 facts, 1 bans" in out
+    assert "forgotten: 1 passage, 1 fact, 1 ban\n" in out
     assert "out of reach" in out
     assert b"lives in Rome" not in words_in(tmp_path / "memory.db")
     assert b"accordion" in words_in(tmp_path / "memory.db")
@@ -361,8 +370,8 @@ def test_forgotten_words_have_left_a_large_file_when_the_command_ends(tmp_path, 
 @pytest.mark.parametrize(
     ("command", "options", "says"),
     [
-        ("forget", [], "exactly one"),
-        ("forget", ["words", "--fact", "f-0"], "exactly one"),
+        ("forget", [], "exactly one of WORDS, --fact, --passage"),
+        ("forget", ["words", "--fact", "f-0"], "--session, --everything"),
         ("forget", ["--fact", "f-0"], "f-0"),
         ("forget", ["--session", "\x1b[31mno"], "no such"),
         ("unforget", [], "exactly one"),
@@ -370,7 +379,7 @@ def test_forgotten_words_have_left_a_large_file_when_the_command_ends(tmp_path, 
         ("verify", ["\x1b[31m"], "no fact"),
         ("dispute", [""], "no fact ''"),
         ("unforget", ["--ban", "b-0"], "nothing of that is banned"),
-        ("unforget", ["--fact", "f-0", "--triple", "a", "b", "c"], "pass one"),
+        ("unforget", ["--fact", "f-0", "--triple", "a", "b", "c"], "--fact, --triple, --text"),
         ("unforget", ["--fact", "f-0", "--text", "x"], "exactly one"),
     ],
 )
@@ -473,7 +482,14 @@ def test_what_is_printed_as_json_is_ascii(store, capsys):
 
 @pytest.mark.parametrize(
     "command",
-    [["log"], ["diff", "2001"], ["forget", "x"], ["unforget"], ["bans"], ["reject", "f-0"]],
+    [
+        ["log"],
+        ["diff", "2001"],
+        ["forget", "x"],
+        ["unforget", "--ban", "b-0"],
+        ["bans"],
+        ["reject", "f-0"],
+    ],
 )
 def test_a_store_or_a_scope_that_is_not_there_is_not_made(command, store, tmp_path, capsys):
     code, out, errors = run(capsys, command[0], tmp_path / "missing.db", *command[1:])

@@ -13,6 +13,7 @@ from graphmem.terminal import (
     open_console,
     plain,
     show_facts,
+    show_log,
     show_recall,
     show_sources,
     show_stats,
@@ -20,6 +21,7 @@ from graphmem.terminal import (
 from graphmem.types import (
     Fact,
     FactHit,
+    LogEntry,
     Passage,
     RankedPassage,
     Recall,
@@ -90,6 +92,23 @@ def test_a_recall_fits_the_width_and_shows_what_was_asked_for(width):
 def test_a_denial_says_so():
     facts = [Fact("f-1", "e-1", "e-2", "Ada", "lives in", "Truro", polarity=False)]
     assert "Ada → not: lives in → Truro" in printed(show_recall, recalled("x", facts=facts))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_what_is_no_longer_so_stands_below_its_passage(width):
+    truro = Fact("f-1", "e-1", "e-2", "Ada", "lives in", "Truro", valid_to="2025-03-01")
+    tea = Fact("f-2", "e-1", "e-3", "Ada", "likes", "tea\x1b[31m" * 9, status="rejected")
+    found = recalled("Ada lives in Truro and likes tea.", "Ada sings.")
+    first, second = found.passages
+    marked = replace(found, passages=(replace(first, outdated=(tea, truro)), second))
+    lines = printed(show_recall, marked, width=width).splitlines()
+    body = " " * lines[1].index("Ada")
+    assert lines[2] == f"{body}no longer so: Ada → lives in → Truro · until 2025-03-01"
+    assert lines[3].startswith(f"{body}found wrong: Ada → likes →")
+    assert "Ada sings." in lines[-1]
+    assert max(map(cell_len, lines)) <= width
+    assert "\x1b" not in "".join(lines)
+    assert "no longer so" not in printed(show_recall, found, width=width)
 
 
 def test_an_empty_recall_says_why():
@@ -163,6 +182,22 @@ def test_nothing_in_a_fact_or_a_source_steers_the_terminal():
     shown += printed(show_sources, [source(**dict.fromkeys(names, evil))], width=400)
     assert shown.count("\ufffd[31m[red]\ufffd\ufffd") == 6 + len(names)
     assert not set("\x1b\x9b\u202e") & set(shown)
+
+
+def test_vectors_that_follow_each_other_are_counted_in_one_line():
+    at = datetime(2025, 3, 1, tzinfo=timezone.utc)
+
+    def embedded(number, kind, actor="model-a"):
+        return LogEntry(number, at, "embed", kind, f"x-{number}", actor, actor_kind="embedder")
+
+    added = [LogEntry(number, at, "add", "passage", f"p-{number}") for number in (1, 2)]
+    run = [embedded(3, "entity"), embedded(4, "fact"), embedded(5, "entity")]
+    out = printed(show_log, [*added, *run, embedded(6, "passage", "model-b")], width=120)
+    lines = out.splitlines()
+    assert [line.split()[0] for line in lines if "by" not in line] == ["1", "2", "3", "6"]
+    assert lines[2].endswith("embed      2 entities, 1 fact, up to number 5")
+    assert lines[3].strip() == "by model-a (embedder)"
+    assert lines[4].endswith("embed      passage x-6")
 
 
 def test_markup_and_escapes_in_stored_words_are_only_words():

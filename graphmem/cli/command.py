@@ -15,7 +15,7 @@ from graphmem.cli.bench import add_bench
 from graphmem.cli.memory import AMBIGUOUS, add_memory
 from graphmem.cli.model import add_model, extractor_of
 from graphmem.cli.opening import add_json, add_store, must_hold, scope_of
-from graphmem.cli.parsing import Command, add_command
+from graphmem.cli.parsing import Command, add_command, add_moments
 from graphmem.cli.values import print_json, recall_as_json
 from graphmem.errors import GraphMemError, InvalidInput
 from graphmem.terminal import complain, open_console, show_recall, show_stats
@@ -58,7 +58,13 @@ def _recall(options: argparse.Namespace) -> int:
         spinner("opening and asking"),
         GraphMemory.open(options.uri, scope=scope_of(options)) as memory,
     ):
-        found = memory.recall(options.question, top_k=options.top_k, session=options.session)
+        found = memory.recall(
+            options.question,
+            top_k=options.top_k,
+            session=options.session,
+            as_of=options.as_of,
+            known_at=options.known_at,
+        )
     if options.json:
         print_json(recall_as_json(found))
     else:
@@ -124,11 +130,15 @@ def _add_recall(commands: Any) -> None:
         _recall,
         "print the passages of a store that answer a question",
         "graphmem recall 'Where does Aunt Vera live?' --uri sqlite:///demo.db --scope Nell",
+        "",
+        "# by what held at a time",
+        "graphmem recall 'Where does Vera live?' --uri demo.db --scope Nell --as-of 2025-04-01",
     )
     parser.add_argument("question", metavar="QUESTION")
     add_store(parser)
     parser.add_argument("--top-k", type=int, default=5, metavar="N", help="at most this many (5)")
     parser.add_argument("--session", metavar="ID", help="only passages of this conversation")
+    add_moments(parser)
     add_json(parser)
 
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, get_args
 
 from graphmem.cli.opening import add_json, add_store, opened, scope_of
-from graphmem.cli.parsing import add_command, day_end, day_start, positive
+from graphmem.cli.parsing import (
+    TIME_HELP,
+    add_command,
+    add_moments,
+    day_end,
+    day_start,
+    positive,
+)
 from graphmem.cli.values import (
     ban_as_json,
     check_as_json,
@@ -38,14 +45,12 @@ from graphmem.types import Receipt, Status
 if TYPE_CHECKING:
     from graphmem.curating import Curating
     from graphmem.store import Store
-    from graphmem.types import Scope
+    from graphmem.types import Fact, Scope
 
 __all__ = ["AMBIGUOUS", "add_memory"]
 
 AMBIGUOUS = 3
 """Exit code where words to forget by may mean several things, or more than was reckoned with."""
-
-_TIME = "a day or a time (2025-03-01, 2025-03-01T18:00+01:00); here where it names no zone"
 
 
 def add_memory(commands: Any) -> None:
@@ -79,12 +84,7 @@ def _add_facts(commands: Any) -> None:
     add_store(parser)
     parser.add_argument("--subject", metavar="NAME", help="only facts about this one")
     parser.add_argument("--status", choices=get_args(Status), help="only facts of this status")
-    parser.add_argument(
-        "--as-of", type=day_end, metavar="TIME", help=f"only what held in the world then: {_TIME}"
-    )
-    parser.add_argument(
-        "--known-at", type=day_end, metavar="TIME", help="what the store believed then"
-    )
+    add_moments(parser)
     parser.add_argument("--why", metavar="FACT_ID", help="show the sources of this fact")
     add_json(parser)
 
@@ -103,10 +103,16 @@ def _facts(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"scope": str(scope), "facts": list(map(fact_as_json, found))})
     elif found:
-        show_facts(open_console(), found)
+        is_past = options.as_of is not None
+        show_facts(open_console(), sorted(found, key=_in_words), is_past=is_past)
     else:
         say(open_console(), "no such facts", style="dim")
     return 0 if found else 1
+
+
+def _in_words(fact: Fact) -> tuple[str, ...]:
+    """Facts stand together by what they are about; their ids are in no order that people read."""
+    return fact.subject, fact.predicate, fact.object, fact.id
 
 
 def _show_why(store: Store, scope: Scope, options: argparse.Namespace) -> int:
@@ -137,7 +143,9 @@ def _add_log(commands: Any) -> None:
         "graphmem log --uri sqlite:///demo.db --scope Nell --verify",
     )
     add_store(parser)
-    parser.add_argument("--since", type=day_start, metavar="TIME", help=f"from then on: {_TIME}")
+    parser.add_argument(
+        "--since", type=day_start, metavar="TIME", help=f"from then on: {TIME_HELP}"
+    )
     parser.add_argument("--until", type=day_end, metavar="TIME", help="up to then")
     parser.add_argument(
         "--kind", metavar="KIND", help="only changes of this kind of row: fact, passage, ban …"
@@ -176,7 +184,8 @@ def _verify(store: Store, scope: Scope, options: argparse.Namespace) -> int:
     if options.json:
         print_json({"scope": str(scope), **check_as_json(check)})
     else:
-        show_check(open_console(), check)
+        is_other = not check.is_intact and store.verify_log(scope).is_intact
+        show_check(open_console(), check, is_other=is_other)
     return 0 if check.is_intact else 1
 
 
@@ -191,7 +200,7 @@ def _add_diff(commands: Any) -> None:
         "show what a store came to believe, and ceased to, between two times",
         "graphmem diff --uri sqlite:///demo.db --scope Nell 2025-03-01 2025-04-01",
     )
-    parser.add_argument("start", type=day_start, metavar="FROM", help=_TIME)
+    parser.add_argument("start", type=day_start, metavar="FROM", help=TIME_HELP)
     parser.add_argument("end", type=day_end, metavar="TO", nargs="?", help="(default: now)")
     add_store(parser)
     add_json(parser)
@@ -242,8 +251,10 @@ def _add_forget(commands: Any) -> None:
 
 
 def _forget(options: argparse.Namespace) -> int:
-    scope = scope_of(options)
     named = ("fact", "passage", "message", "entity", "session", "everything")
+    if len(_given(options, "words", *named)) != 1:
+        raise InvalidInput(f"name exactly one of WORDS, {_options(named)}")
+    scope = scope_of(options)
     target = {name: getattr(options, name) for name in named}
     with closing(opened(options)) as store, _kept(store, scope) as memory:
         try:
@@ -304,8 +315,11 @@ def _add_unforget(commands: Any) -> None:
 
 
 def _unforget(options: argparse.Namespace) -> int:
-    if options.fact is not None and options.triple is not None:
-        raise InvalidInput("--fact and --triple are two ways to name one fact: pass one")
+    named = ("ban", "fact", "triple", "text", "entity")
+    if len(_given(options, *named)) != 1:
+        raise InvalidInput(
+            f"name exactly one of {_options(named)}: graphmem bans lists what there is"
+        )
     scope = scope_of(options)
     fact = options.fact if options.triple is None else tuple(options.triple)
     target = {"ban": options.ban, "fact": fact, "text": options.text, "entity": options.entity}
@@ -378,6 +392,15 @@ def _rule(options: argparse.Namespace) -> int:
     else:
         show_facts(open_console(), (ruled[id_] for id_ in receipt.facts if id_ in ruled))
     return 0
+
+
+def _given(options: argparse.Namespace, *names: str) -> list[str]:
+    """Those of the options that are set."""
+    return [name for name in names if getattr(options, name) not in (None, False)]
+
+
+def _options(names: Iterable[str]) -> str:
+    return ", ".join(f"--{name}" for name in names)
 
 
 def _add_signature(parser: Any) -> None:

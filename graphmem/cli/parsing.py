@@ -9,7 +9,17 @@ from typing import Any
 
 from graphmem.times import span
 
-__all__ = ["Command", "add_command", "day_end", "day_start", "positive"]
+__all__ = [
+    "TIME_HELP",
+    "Command",
+    "add_command",
+    "add_moments",
+    "day_end",
+    "day_start",
+    "positive",
+]
+
+TIME_HELP = "a day or a time (2025-03-01, 2025-03-01T18:00+01:00); here where it names no zone"
 
 _ELSEWHERE = timezone(timedelta(hours=1))
 
@@ -32,6 +42,22 @@ def add_command(
     if command is not None:
         parser.set_defaults(command=command)
     return parser
+
+
+def add_moments(parser: Any) -> None:
+    """Add the options ``--as-of`` and ``--known-at``."""
+    parser.add_argument(
+        "--as-of",
+        type=day_end,
+        metavar="TIME",
+        help=f"only what held in the world then: {TIME_HELP}",
+    )
+    parser.add_argument(
+        "--known-at",
+        type=day_end,
+        metavar="TIME",
+        help="what the store believed then, by the clock of what was stored and read when",
+    )
 
 
 def positive(text: str) -> int:

@@ -69,6 +69,7 @@ def _passage_as_json(ranked: RankedPassage) -> dict[str, Any]:
         "session": passage.session,
         "said_at": passage.said_at and passage.said_at.isoformat(),
         "facts": [fact_as_json(fact) for fact in ranked.facts],
+        "outdated": [fact_as_json(fact) for fact in ranked.outdated],
     }
 
 

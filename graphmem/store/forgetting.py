@@ -88,8 +88,8 @@ class Forgotten:
         count = len(self.erasure.was)
         if most is not None and count > most:
             raise Ambiguous(
-                f"that would change {count} passages, and most={most}: look at the preview, and "
-                f"pass most={count} if it is what you mean",
+                f"that would change {count} passages, and most is {most}: look at the preview, and "
+                f"raise most to {count} if it is what you mean",
                 candidates=self.candidates(),
             )
 

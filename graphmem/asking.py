@@ -17,7 +17,7 @@ from graphmem.identity import normal_form, skeleton
 from graphmem.types import Candidate, Entity, Fact, Passage
 from graphmem.words import terms, words
 
-__all__ = ["the_one", "wanted"]
+__all__ = ["means_everything", "the_one", "wanted"]
 
 # How many passages that hold only some of the words are shown.
 NEAR = 5
@@ -31,6 +31,13 @@ _ASKED = re.compile(
 )
 _ALL_ABOUT = re.compile(
     r"\s*(?:all of |all )?(?:everything|anything|all|whatever)\b(?:[^.!?]*?)\b(?:about|on|of)\s+",
+    re.IGNORECASE,
+)
+_EVERYTHING = re.compile(
+    r"(?:absolutely )?(?:everything|it all|all(?: of (?:it|this|that))?"
+    r"|(?:all (?:of )?|the whole |the entire )?(?:my |your |the )?(?:memory|memories))"
+    r"(?:,? (?:that )?(?:you (?:know|have|remember|stored)|i(?:'ve| have)? (?:ever )?(?:told|said)"
+    r"(?: to)?(?: you)?))?(?: (?:about|of|on) (?:me|myself))?",
     re.IGNORECASE,
 )
 _LEAD = re.compile(
@@ -94,6 +101,12 @@ def wanted(
     return [*meant, *([] if meant else _near(asked, passages))]
 
 
+def means_everything(query: str) -> bool:
+    """Whether words ask to forget all of a memory: that has to be said in another way."""
+    bare = _TRAIL.sub("", _asked(query)).strip()
+    return _EVERYTHING.fullmatch(bare) is not None
+
+
 def the_one(candidates: Sequence[Candidate], facts: Mapping[str, Fact]) -> list[Candidate]:
     """The candidates that are meant, if that is one thing: one entity, one value, or one text.
 
@@ -119,14 +132,19 @@ def the_one(candidates: Sequence[Candidate], facts: Mapping[str, Fact]) -> list[
 
 def _bare(query: str) -> tuple[str, bool]:
     """What is asked to be forgotten, and whether that is all about something."""
-    text = query.strip()
-    if asked := _ASKED.match(text):
-        text = text[asked.end() :]
+    text = _asked(query)
     about = _ALL_ABOUT.match(text)
     text = text[about.end() :] if about else text
     if lead := _LEAD.match(text):
         text = text[lead.end() :]
     return _TRAIL.sub("", text).strip(), about is not None
+
+
+def _asked(query: str) -> str:
+    """The words behind "please forget"."""
+    text = query.strip()
+    asked = _ASKED.match(text)
+    return text[asked.end() :].strip() if asked else text
 
 
 def _facts(bare: str, asked: set[str], me: Collection[str], facts: Iterable[Fact]) -> list[Fact]:

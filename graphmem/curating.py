@@ -10,7 +10,7 @@ from typing import Any
 
 from graphmem import memo
 from graphmem.arguments import check_target, fact_id, now, text, whole_number
-from graphmem.asking import the_one, wanted
+from graphmem.asking import means_everything, the_one, wanted
 from graphmem.errors import Ambiguous, InvalidInput, NotFound
 from graphmem.faults import Faults
 from graphmem.indexes import Indexes
@@ -136,6 +136,11 @@ class Curating(Looking):
         return receipt if options["is_preview"] else self._let_go(receipt)
 
     def _forget_in_words(self, scope: Scope, query: str, options: dict[str, Any]) -> Receipt:
+        if means_everything(query):
+            raise Ambiguous(
+                "these words may mean all of this memory: look at it first, and say everything "
+                "outside of words (everything=True, or --everything) if that is what you mean"
+            )
         facts = {one.id: one for one in self._store.facts(scope)}
         found = wanted(
             query,

@@ -45,6 +45,7 @@ _JOIN_SECONDS = 10.0
 # Looking how much is left takes long where that is much: a tenth of the time at most goes to it.
 _LONG_LOOK = 0.02
 _LONG_LOOKS = 9
+_SOON = 0.01
 
 
 class Worker:
@@ -127,10 +128,20 @@ class Worker:
             left = self._left()
             total = max(total, left)
             self.notify()
+        if not left:
+            self._finish_up(deadline)
         left = self._left()
         if progress:
             progress(total - left, total)
         return left
+
+    def _finish_up(self, deadline: float | None) -> None:
+        """Wait for what is under way: forgotten words leave the file behind their commit."""
+        with self._wake:
+            while self._busy and not self._stopping:
+                if deadline is not None and time.monotonic() >= deadline:
+                    break
+                self._wake.wait(_SOON)
 
     def _wait_to_look(self, spent: float, deadline: float | None) -> None:
         """Wait until something is done; after a long look, through a long queue, longer.

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphmem.errors import StoreCorrupt
 from graphmem.store import Store, chain
 from graphmem.testing import ScriptedExtractor
 from graphmem.types import Actor, LogCheck, Scope
@@ -105,6 +106,21 @@ def test_a_column_that_is_emptied_shows(path, name):
     (seq,) = column(path, f"SELECT min(seq) FROM log WHERE {name} NOT NULL")
     change(path, f"UPDATE log SET {name} = NULL WHERE seq = {seq}")
     assert broken_at(path) is not None
+
+
+@pytest.mark.parametrize("name", ["before", "after"])
+def test_an_entry_that_cannot_be_read_is_said_to_be_damaged(path, name):
+    with closing(Store.open(path)) as store:
+        entries = len(store.log(ANA))
+        assert store.diff(ANA, at(-9), at(9)).added
+    assert entries
+    change(path, f"UPDATE log SET {name} = '{{' WHERE kind = 'fact'")
+    with closing(Store.open(path)) as store:
+        with pytest.raises(StoreCorrupt, match=r"damaged.*verify_log"):
+            store.log(ANA)
+        with pytest.raises(StoreCorrupt, match="damaged"):
+            store.diff(ANA, at(-9), at(9))
+        assert not store.verify_log(ANA).is_intact
 
 
 def test_an_entry_that_is_made_to_look_as_if_it_named_others_shows(path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import shutil
 import sys
-import time
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -327,6 +326,34 @@ def test_a_reason_that_tells_what_is_forgotten_is_not_kept(memory):
     assert [one.reason for one in memory.bans()] == ["", "on request"]
 
 
+@pytest.mark.parametrize("is_all", [False, True])
+def test_why_something_else_was_ruled_goes_with_the_words_that_it_repeats(memory, is_all):
+    tell(memory, "I live in Oslo.", "My dog is called Rex.", "I was born in Perth.")
+    memory.reject(fact(memory, "Rex"), reason="Rex is a cat in Oslo")
+    memory.verify(fact(memory, "Perth"), reason="seen in Oslo")
+    memory.forget(passage=tell(memory, "It rains.").stored[0], reason="too wet")
+    assert {one.reason for one in memory.bans()} == {"Rex is a cat in Oslo", "too wet"}
+    if is_all:
+        memory.forget(everything=True)
+        assert {one.reason for one in memory.bans()} == {""}
+    else:
+        memory.forget(fact=fact(memory, "Oslo"))
+        assert {one.reason for one in memory.bans()} == {"", "too wet"}
+        assert fact(memory, "Perth").status == "verified"
+    assert "Oslo" not in everywhere(memory)
+
+
+@pytest.mark.parametrize(
+    "query", ["forget everything", "Please delete my memory.", "forget all you know about me"]
+)
+def test_words_for_all_of_it_say_how_to_say_that(memory, query):
+    tell(memory, "I live in Oslo.")
+    with pytest.raises(Ambiguous, match="everything=True"):
+        memory.forget(query=query, preview=False)
+    assert "everything=True" in memory.forget(query=query).unclear
+    assert texts(memory) == ["I live in Oslo."]
+
+
 # -- files, caches, copies -----------------------------------------------------------------------
 
 
@@ -371,10 +398,6 @@ def test_words_that_are_known_only_when_they_are_read_leave_the_files_too(tmp_pa
         memory.forget(fact=fact(memory, "Quxley"))
         tell(memory, "It rains. I live in sunny Quxley.", session="t")
         assert texts(memory) == ["It rains."]
-        # The file is cleaned after the commit: a drain may return just before.
-        end = time.monotonic() + 30
-        while traces(tmp_path, "Quxley") and time.monotonic() < end:
-            time.sleep(0.05)
         assert not traces(tmp_path, "Quxley")
         tell(memory, "I live in Ambleford.")
         assert traces(tmp_path, "Ambleford")

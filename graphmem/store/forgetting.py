@@ -139,11 +139,11 @@ def forget_everything(tx: Transaction, *, reason: str) -> Forgotten:
     reason = _discreet(reason, plan)
     facts = all_fact_ids(tx.connection, tx.scope)
     plan.facts.update(facts_by_id(tx.connection, tx.scope, facts))
+    tx.blank_all()
     bans = lay(tx, (digest.of_text(one.text) for one in plan.was.values()), reason=reason)
     for table in TABLES:
         tx.run(table.delete().where(mine(table, tx.scope)))
     # Who follows the log starts over at this entry.
-    tx.blank_all()
     tx.record("forget", "scope", "", reason=reason)
     tx.voids()
     owe_erasure(tx.connection)

@@ -8,7 +8,6 @@ in the rows; the log says that it was, and, unless it was forgotten, what it was
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from graphmem.store.records import (
     OF_MESSAGE,
     STATED,
     all_fact_ids,
+    decoded,
     facts_by_id,
     select_evidence,
     stated,
@@ -253,7 +253,9 @@ def _logged(
         .order_by(log.c.seq)
     )
     for *head, before, after in rows:
-        yield _Entry(*head, *(None if one is None else json.loads(one) for one in (before, after)))
+        yield _Entry(
+            *head, *(decoded(one, f"entry {head[0]} of the log") for one in (before, after))
+        )
 
 
 def _standing(connection: Connection, scope: Scope, seq: int) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,6 +30,7 @@ from graphmem.store.records import (
     OF_PASSAGE,
     QUOTE,
     StoredMessage,
+    decoded,
     facts_by_id,
     passage_rows,
     said_at,
@@ -341,6 +341,7 @@ def log_entries(
 
 
 def _to_entry(row: Any) -> LogEntry:
+    what = f"entry {row.seq} of the log"
     return LogEntry(
         row.seq,
         row.at,
@@ -349,8 +350,8 @@ def _to_entry(row: Any) -> LogEntry:
         row.id,
         row.actor,
         row.reason,
-        None if row.before is None else json.loads(row.before),
-        None if row.after is None else json.loads(row.after),
+        decoded(row.before, what),
+        decoded(row.after, what),
         row.actor_kind,
     )
 
@@ -440,7 +441,7 @@ def _to_message(row: Any, times: Sequence[int], parts: Sequence[str]) -> StoredM
         speaker=row.speaker or None,
         said_at=said_at(row.said_us, row.said_offset),
         title=row.title or None,
-        metadata=json.loads(row.metadata),
+        metadata=decoded(row.metadata, "the metadata of a message"),
     )
     return StoredMessage(
         row.id,
@@ -461,7 +462,9 @@ def _to_source(row: Any) -> Source:
         role=row.role,
         speaker=row.speaker,
         claimed_by=None if is_own else row.claimed_by,
-        said_at=said_times(row.said_us, row.said_offset, json.loads(row.said_again)),
+        said_at=said_times(
+            row.said_us, row.said_offset, decoded(row.said_again, "a time of a message")
+        ),
         recorded_at=row.recorded_at,
         extractor=row.extractor,
         grounded=row.grounded,

@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, and_, func, select
 
+from graphmem.errors import StoreCorrupt
 from graphmem.facts import Evidence
 from graphmem.store.bulk import among, given, ours
 from graphmem.store.lookup import Lookup
@@ -36,6 +37,7 @@ __all__ = [
     "STATED",
     "StoredMessage",
     "all_fact_ids",
+    "decoded",
     "fact_ids",
     "facts_by_id",
     "passage_rows",
@@ -180,8 +182,27 @@ def to_passage(row: Any) -> Passage:
         ordinal=row.ordinal,
         part=row.part,
         title=row.title,
-        metadata=json.loads(row.metadata) if row.metadata != "{}" else {},
+        metadata=decoded(row.metadata, "the metadata of a message"),
     )
+
+
+def decoded(text: str | None, what: str) -> Any:
+    """The value of a column that holds JSON; ``None`` where it holds nothing.
+
+    Raises:
+        StoreCorrupt: it holds something else.
+    """
+    if text is None:
+        return None
+    if text == "{}":
+        return {}
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise StoreCorrupt(
+            f"{what} is damaged ({error}): verify_log() tells whether the log was changed; restore "
+            "the store from a backup"
+        ) from error
 
 
 def to_fact(row: Sequence[Any]) -> Fact:

@@ -16,7 +16,16 @@ from graphmem.errors import InvalidInput
 from graphmem.identity import clean_text
 from graphmem.store import chain
 from graphmem.store.bulk import Bulk, among, given, ours, put_row
-from graphmem.store.schema import HAS_REASON, HAS_WORDS, log, microseconds, mine, scope_row
+from graphmem.store.schema import (
+    HAS_REASON,
+    HAS_WORDS,
+    ban,
+    log,
+    microseconds,
+    mine,
+    scope_row,
+    verdict,
+)
 from graphmem.store.sqlite import Database, insert_if_absent
 from graphmem.types import Actor, Scope
 from graphmem.words import STOP_WORDS, words
@@ -44,6 +53,19 @@ _ERASED = {"reason": "", **_NO_WORDS, "salt": None}
 _ERASE = Bulk(
     update(log).where(*(column == bindparam(column.name) for column in log.primary_key)), _ERASED
 )
+# Why something was banned or ruled, beside the log, which says it too.
+_GIVEN = [
+    (
+        select(*table.primary_key.columns, table.c.reason).where(ours(table), table.c.reason != ""),
+        Bulk(
+            update(table).where(
+                *(column == bindparam(column.name) for column in table.primary_key.columns)
+            ),
+            ("reason",),
+        ),
+    )
+    for table in (ban, verdict)
+]
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -176,7 +198,11 @@ class Transaction:
         self._erase(row.seq for row in self.rows(_SAID_OF, given(self.scope, gone)))
 
     def blank_all(self) -> None:
-        """Erase all words of the log, in this transaction and before it: its entries stay."""
+        """Erase all words of the log, in this transaction and before it, and why things are banned.
+
+        The entries and the bans stay.
+        """
+        self.run(update(ban).where(mine(ban, self.scope)).values(reason=""))
         for change in self._changes:
             change.update(_NO_WORDS, reason="")
         if not self._seq:
@@ -192,12 +218,16 @@ class Transaction:
         given_now = [change for change in self._changes if change["reason"]]
         given_before = self.rows(_REASONS, self.owner)
         if not (given_now or given_before):
-            return
+            return  # nothing that has a reason is without an entry of the log
         voice = set(words("\n".join(texts)))
         for change in given_now:
             if shares_a_word(change["reason"], voice):
                 change["reason"] = ""
         self._erase(row.seq for row in given_before if shares_a_word(row.reason, voice))
+        for reasons, erase in _GIVEN:
+            rows = [row._mapping for row in self.rows(reasons, self.owner)]
+            telling = [row for row in rows if shares_a_word(row["reason"], voice)]
+            self.write(erase, [{**row, "reason": ""} for row in telling])
 
     def _erase(self, numbers: Iterable[int]) -> None:
         gone = sorted(set(numbers))

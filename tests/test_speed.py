@@ -168,7 +168,7 @@ def test_the_figures_are_whole_and_consistent(measured):
     assert one["entities"] == pytest.approx(600, rel=0.05)
     for name in ("recall_ms", "busy_recall_ms", "prpack_recall_ms", "vector_block_ms", "put_ms"):
         assert 0 < one[name]["p50"] <= one[name]["p95"], name
-    for name in ("fsync_ms", "forget_ms", "flush_ms_per_passage"):
+    for name in ("fsync_ms", "put_banned_ms", "forget_ms", "flush_ms_per_passage"):
         assert 0 < one[name]["p50"] <= one[name]["p95"], name
     recall = one["recall_ms"]
     assert 0 < recall["walked"] <= recall["recalls"]

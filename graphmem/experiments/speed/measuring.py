@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from graphmem.experiments.speed.world import USER, Batch, World
 from graphmem.experiments.speed.writing import TimedStore, flushes_indexed, forgets, puts
 from graphmem.memory import GraphMemory
 from graphmem.progress import Steps, progress_steps
+from graphmem.store import Store
 
 __all__ = ["measure"]
 
@@ -29,7 +30,7 @@ _OPENINGS = 3
 _INDEXED = 15
 _FORGOTTEN = 30
 _PUTS = 30
-_STEPS = 6
+_STEPS = 7
 
 
 def measure(passages: int, seed: int, folder: str, keep: str | None, quick: bool) -> dict[str, Any]:
@@ -50,8 +51,11 @@ def measure(passages: int, seed: int, folder: str, keep: str | None, quick: bool
         found = {"passages": passages, "load": load, **_stored(world, place, keep, steps)}
         found |= _opened(world, place, 1 if quick else _OPENINGS, steps)
         flushes = world.flushes()
-        found |= _remembered(world, place, flushes, 10 if quick else 1, steps)
-        found |= _hosted(world, place, flushes, 10 if quick else 1, steps)
+        fewer = 10 if quick else 1
+        remembered, recalled = _remembered(world, place, flushes, fewer, steps)
+        found |= remembered
+        found |= _hosted(world, place, flushes, fewer, steps)
+        found |= _forgotten(world, place, flushes, recalled, fewer, steps)
         steps.begin("the vector block")
         found["vector_block_ms"], _ = fresh(vector_block, passages=passages, seed=seed)
         steps.finish(_line(passages, "the vector block", found["vector_block_ms"]["p50"]))
@@ -88,8 +92,8 @@ def _opened(world: World, place: Path, times: int, steps: Steps) -> dict[str, An
 
 def _remembered(
     world: World, place: Path, flushes: Iterator[Batch], fewer: int, steps: Steps
-) -> dict[str, Any]:
-    """What a memory does without a framework."""
+) -> tuple[dict[str, Any], list[str]]:
+    """What a memory does without a framework, and the ids of passages that it recalled."""
     store = TimedStore.open(place / STORE)
     assert isinstance(store, TimedStore)
     models = WordEmbedder(), ClauseExtractor()
@@ -101,16 +105,15 @@ def _remembered(
         found: dict[str, Any] = {"recall_ms": {**summary(recalls), "processor": processor}}
         found["prpack_recall_ms"] = whole_graph(memory, recalls)
         steps.finish(_line(world.passages, "recall", found["recall_ms"]["p50"]))
-        steps.begin("indexing, forgetting")
+        steps.begin("indexing")
         found["flush_ms_per_passage"] = flushes_indexed(
             memory, store, models, flushes, questions[0], count=_INDEXED // fewer
         )
         found["busy_recall_ms"] = busy(memory, questions[: _BUSY_QUESTIONS // fewer], flushes)
-        ids = dict.fromkeys(one.passage.id for recall in recalls for one in recall)
-        found["forget_ms"] = forgets(memory, list(itertools.islice(ids, _FORGOTTEN // fewer)))
         per_passage = found["flush_ms_per_passage"]["p50"]
         steps.finish(_line(world.passages, "indexing, for each passage", per_passage))
-    return {"facts": stats.facts, "entities": stats.entities, **found}
+    ids = dict.fromkeys(one.passage.id for recall in recalls for one in recall)
+    return {"facts": stats.facts, "entities": stats.entities, **found}, list(ids)
 
 
 def _hosted(
@@ -118,7 +121,35 @@ def _hosted(
 ) -> dict[str, Any]:
     """What LlamaIndex's ``Memory`` would wait for."""
     steps.begin("put")
-    block = GraphMemoryBlock(
+    with closing(_block(place)) as block:
+        gaps = loop_gaps(block, world.questions(_LOOP_QUESTIONS // fewer))
+        put, fsync = puts(block, flushes, place / "plain", count=_PUTS // fewer)
+    steps.finish(_line(world.passages, "put", put["p50"]))
+    return {"loop_gap_ms": gaps, "put_ms": put, "fsync_ms": fsync}
+
+
+def _forgotten(
+    world: World,
+    place: Path,
+    flushes: Iterator[Batch],
+    ids: Sequence[str],
+    fewer: int,
+    steps: Steps,
+) -> dict[str, Any]:
+    """What forgetting costs, and a put where something is banned: all is compared with that."""
+    steps.begin("forget")
+    models = WordEmbedder(), ClauseExtractor()
+    with GraphMemory(Store.open(place / STORE), *models, scope=USER, workers=1) as memory:
+        memory.recall(world.questions(1)[0])
+        times = forgets(memory, ids[: _FORGOTTEN // fewer])
+    with closing(_block(place)) as block:
+        put, _ = puts(block, flushes, place / "plain", count=_PUTS // fewer)
+    steps.finish(_line(world.passages, "forget", times["p50"]))
+    return {"forget_ms": times, "put_banned_ms": put}
+
+
+def _block(place: Path) -> GraphMemoryBlock:
+    return GraphMemoryBlock(
         uri=str(place / STORE),
         scope=USER,
         embed_model=WordEmbedder(),
@@ -126,13 +157,6 @@ def _hosted(
         workers=1,
         recall_timeout=3600.0,
     )
-    try:
-        gaps = loop_gaps(block, world.questions(_LOOP_QUESTIONS // fewer))
-        put, fsync = puts(block, flushes, place / "plain", count=_PUTS // fewer)
-    finally:
-        block.close()
-    steps.finish(_line(world.passages, "put", put["p50"]))
-    return {"loop_gap_ms": gaps, "put_ms": put, "fsync_ms": fsync}
 
 
 def _line(passages: int, what: str, milliseconds: float) -> str:

@@ -47,7 +47,8 @@ def bench_speed(
 
     The store is a generated one (see ``world.World``), written as a user's is. What is measured
     later finds what was written before: 600 messages by the flushes that are indexed, those of the
-    writer beside the recalls, and 1,200 by the puts. What is slow is measured less often.
+    writer beside the recalls, and 1,200 by the puts, before the forgets and behind them. What is
+    slow is measured less often.
 
     Args:
         sizes: passages of each store, at least 100.
@@ -69,7 +70,7 @@ def bench_speed(
         - ``vector_block_ms``: processor time of LlamaIndex's ``VectorMemoryBlock`` with the same
           messages (``nodes``: 50,000 at most) in one session.
         - ``put_ms``, ``fsync_ms``: ``aput`` of 40 messages with an idle worker, and a plain write
-          and fsync of their words in turn with it.
+          and fsync of their words in turn with it; ``put_banned_ms``: the put after the forgets.
         - ``flush_ms_per_passage``: see ``writing.flushes_indexed``; ``forget_ms``: until the
           receipt of forgetting one passage is there.
         - ``open_s``, ``start_s``: see ``opening.opened``; ``bytes_per_passage``: what 50 recalls
@@ -170,6 +171,7 @@ _ROWS: dict[str, Callable[[_Result], str]] = {
     "… with prpack on the whole graph": _both("prpack_recall_ms"),
     "VectorMemoryBlock, processor time": _both("vector_block_ms"),
     f"put {FLUSH} messages": _both("put_ms"),
+    "… where something is banned": _both("put_banned_ms"),
     "plain fsync": _both("fsync_ms"),
     "index a flush, for each passage": _both("flush_ms_per_passage"),
     "forget a passage": _both("forget_ms"),

@@ -52,7 +52,17 @@ from graphmem.types import (
     Seed,
 )
 
-__all__ = ["Read", "Rows", "find", "least_fit", "raised", "recall"]
+__all__ = [
+    "Read",
+    "Rows",
+    "Showing",
+    "answered",
+    "find",
+    "least_fit",
+    "raised",
+    "recall",
+    "showing",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +121,12 @@ def recall(
             found = find(memory, query, vector, wanted, top_k, settings, clock)
             if isinstance(found, str):
                 return Recall(query, scope, reason=found, timings=clock.spent)
-            shown = _shown(memory, found, wanted, top_k, settings.seed_near)
+            shown = showing(memory, found, wanted, top_k, settings.seed_near)
         with clock.stage("read"):
             rows = read(shown.passage_ids, shown.fact_ids, shown.entity_ids)
             if past is not None:
                 rows = replace(rows, facts={**rows.facts, **past.facts(shown.fact_ids)})
-        answer = _answer(Recall(query, scope, timings=clock.spent), found, shown, rows)
+        answer = answered(Recall(query, scope, timings=clock.spent), found, shown, rows)
     return answer
 
 
@@ -352,7 +362,7 @@ def _best(memory: Index, passages: Ints, scores: Floats, count: int) -> Ints:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class Showing:
     """What is shown of an answer, by id.
 
     Attributes:
@@ -384,13 +394,14 @@ class _Shown:
         return [id_ for id_, _, _ in self.seeds]
 
 
-def _shown(memory: Index, found: Found, wanted: Wanted, top_k: int, near: float) -> _Shown:
+def showing(memory: Index, found: Found, wanted: Wanted, top_k: int, near: float) -> Showing:
+    """What is shown of what was found; a withheld fact counts by ``least_fit``."""
     ranking = found.ranking[:top_k]
     seeds, facts = found.seeds, memory.facts.ids
     seed_facts = _NONE if seeds is None else seeds.facts
     scores = [] if seeds is None else seeds.scores.tolist()
     stated = memory.facts.stated.gather(ranking)[:2]
-    return _Shown(
+    return Showing(
         memory.passages.ids.texts(ranking),
         found.score(ranking).tolist(),
         [facts.texts(one) for one in _ways(memory, stated, wanted, seed_facts, len(ranking))],
@@ -448,7 +459,8 @@ def _seeds(memory: Index, start: Reset) -> list[tuple[str, float, str]]:
     return list(zip(ids, weights[order].tolist(), reasons, strict=True))
 
 
-def _answer(empty: Recall, found: Found, shown: _Shown, rows: Rows) -> Recall:
+def answered(empty: Recall, found: Found, shown: Showing, rows: Rows) -> Recall:
+    """The recall of what was found, from the rows that are still there."""
     passages = zip(shown.passage_ids, shown.scores, shown.on_the_way, shown.outdated, strict=True)
 
     def known(ids: Sequence[str]) -> tuple[Fact, ...]:

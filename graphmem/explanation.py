@@ -209,6 +209,8 @@ class Explanation:
         yield 0, f"{self.outcome}: {plain(self.reason)}"
         if self.passage is not None:
             yield 1, f"{_quoted(self.passage.text)} [{plain(self.passage_id)}]"
+        else:
+            yield 1, f"[{plain(self.passage_id)}]"
         if self.parts:
             yield 1, f"score {self.score:.3f} = {_sum(self.parts)}"
         if self.against:
@@ -261,12 +263,12 @@ def why_withheld(fact: Fact) -> str:
 
 
 def _path_lines(path: Path) -> Iterator[tuple[int, str]]:
-    yield 1, f"{path.part}, {path.share:.0%}:"
+    yield 1, f"{path.part}, {path.share:.0%}: from the {path.steps[0].source}"
     for step in path.steps:
-        ids = [step.source.id, step.target.id, *(fact.id for fact in step.facts)]
+        ids = [step.target.id, *(fact.id for fact in step.facts)]
         named = " ".join(map(plain, dict.fromkeys(filter(None, ids))))
-        way = f"{step.source} -> {step.target}"
-        yield 2, f"{step.kind} {step.weight:.3f}: {way}: {plain(step.meaning)} [{named}]"
+        way = f"{step.kind} {step.weight:.3f} → {step.target}"
+        yield 2, f"{way}: {plain(step.meaning)} [{named}]"
         for quote in step.quotes:
             yield 3, _quote_line(quote)
 

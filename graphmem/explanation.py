@@ -150,7 +150,8 @@ class Explanation:
             and ``not of that time``, where the recall was of one.
         reason: the same in a sentence.
         passage: the passage; ``None`` where it is not in this scope.
-        rank: its place in the ranking, from 1; ``None`` where it was not ranked.
+        rank: its place in the ranking, from 1; ``None`` where it was not ranked. Far down, beyond
+            where a recall looks for what is up to date, it is the place by score.
         score: as in the recall; ``None`` where it was not ranked.
         top_k: how many passages were asked for.
         route: as in ``Recall``.

@@ -55,7 +55,9 @@ ARRAYS = {
     )
 }
 # The walk goes over any graph, the reference beside it as well.
-WALKS = {f"graphmem.recall.{name}" for name in ("exact", "paths", "power", "push", "ranks", "region")}
+WALKS = {
+    f"graphmem.recall.{name}" for name in ("exact", "paths", "power", "push", "ranks", "region")
+}
 
 # Which modules may import a library while running; a folder stands for all in it.
 ENGINES = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import sys
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -19,6 +18,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
+from graphmem.explanation import Explanation
+from graphmem.plain import plain
 from graphmem.types import (
     Ban,
     Diff,
@@ -42,6 +43,7 @@ __all__ = [
     "show_candidates",
     "show_check",
     "show_diff",
+    "show_explanation",
     "show_facts",
     "show_log",
     "show_recall",
@@ -50,13 +52,13 @@ __all__ = [
     "show_stats",
 ]
 
-# A zero-width (non-)joiner is spelling in some scripts and inside emoji; it moves nothing.
-_HARMLESS_FORMAT = "\u200c\u200d\u00ad"
 _MAX_NAME = 12
 _LEAST_BODY = 20
 _STATUS_WIDTH = max(map(len, get_args(Status)))
 _ACTION_WIDTH = len("supersede")
 _KIND_WIDTH = len("sentence")
+# By depth: what became of it, its score and paths, their steps, the words behind those.
+_EXPLAINED = ("bold", "", "cyan", "dim")
 _FOR_NARROW_ENCODINGS = {"✓": "*", "→": "->", "·": "-", "…": "...", "—": "-", "\u2019": "'"}
 
 
@@ -68,15 +70,6 @@ def open_console(*, stderr: bool = False) -> Console:
     if reconfigure is not None:
         reconfigure(errors="graphmem.narrow")
     return Console(stderr=stderr, highlight=False, emoji=False, markup=False)
-
-
-def plain(text: str) -> str:
-    """The text on one line, with every character that could steer a terminal made visible.
-
-    White space of any kind becomes one space; control characters, direction overrides, other
-    invisible format characters and lone surrogates become U+FFFD.
-    """
-    return "".join(_visible(char) for char in " ".join(text.split()))
 
 
 def say(console: Console, text: str, *, style: str = "") -> None:
@@ -116,6 +109,16 @@ def show_recall(console: Console, recall: Recall, *, gold: Collection[str] = ())
     for fact in recall.statements:
         _print_hanging(console, Text(label, style="dim"), Text(_fact(fact), style="cyan"))
         label = " " * len(label)
+
+
+def show_explanation(console: Console, explanation: Explanation) -> None:
+    """Print why a passage was recalled, or why not: a step a line, the words behind it below."""
+    console.print()
+    for depth, line in explanation.lines():
+        style = _EXPLAINED[depth]
+        if depth == 0:
+            style = "bold green" if explanation.is_recalled else "bold yellow"
+        _print_hanging(console, Text("  " * depth), Text(line, style=style))
 
 
 def show_facts(console: Console, facts: Iterable[Fact], *, is_past: bool = False) -> None:
@@ -256,12 +259,6 @@ def _print_hanging(console: Console, head: Text, body: Text) -> None:
         line.rstrip()
         console.print(head + line, soft_wrap=True)
         head = Text(" " * indent)
-
-
-def _visible(char: str) -> str:
-    if unicodedata.category(char) in ("Cc", "Cs", "Cf") and char not in _HARMLESS_FORMAT:
-        return "\ufffd"
-    return char
 
 
 def _spell(error: UnicodeError) -> tuple[str, int]:

@@ -31,6 +31,7 @@ SURFACE = [
     "graphmem.indexes",
     "graphmem.worker",
     "graphmem.curating",
+    "graphmem.explaining",
     "graphmem.memory",
     "graphmem.block",
     "graphmem.experiments",
@@ -54,7 +55,9 @@ ARRAYS = {
     )
 }
 # The walk goes over any graph, the reference beside it as well.
-WALKS = {f"graphmem.recall.{name}" for name in ("exact", "power", "push", "ranks", "region")}
+WALKS = {
+    f"graphmem.recall.{name}" for name in ("exact", "paths", "power", "push", "ranks", "region")
+}
 
 # Which modules may import a library while running; a folder stands for all in it.
 ENGINES = {
@@ -79,6 +82,7 @@ ENGINES = {
 
 PUBLIC = [
     "Embedder",
+    "Explanation",
     "Extraction",
     "Extractor",
     "Fact",
@@ -158,6 +162,7 @@ def test_foundation_imports_nothing_above_it():
     assert _ours("graphmem.errors") == set()
     assert _ours("graphmem.identity") == set()
     assert _ours("graphmem.types") == {"graphmem.errors", "graphmem.identity"}
+    assert _ours("graphmem.explanation") == {"graphmem.plain", "graphmem.types"}
 
 
 def test_imports_form_no_circle():

@@ -24,12 +24,14 @@ Places: TypeAlias = NDArray[np.float64]
 
 # Rounds in which labels are also drawn to the middle of their arrow, and rounds at most for what
 # is left to be moved apart. Pictures of 40 vertices need about 300.
-_DRAWN_ROUNDS = 250
+_DRAWN_ROUNDS = 300
 _ROUNDS = 2_500
 _PULL = 0.15
-_SHY = 0.5
-# How much more than its share of boxes a large group gets: it has arrows to cross, too.
-_CROWD = 1.15
+_SHY = 0.9
+# Of 1, each group gets its share of the boxes; above, large ones more: they have arrows to cross.
+_CROWD = 1.0
+# What is this much wider than high is laid out as a line.
+_FLAT = 0.1
 _SHARES = np.linspace(0.06, 0.94, 15)
 _GOLDEN = math.pi * (3 - math.sqrt(5))
 
@@ -76,7 +78,8 @@ def _drawn(graph: igraph.Graph) -> Places:
     raw = raw @ _turn(raw)
     least = raw.min(axis=0)
     extent = raw.max(axis=0) - least
-    drawn: Places = np.where(extent > 1e-6, (raw - least) / np.maximum(extent, 1e-6), 0.5)
+    is_flat = extent <= max(_FLAT * extent.max(), 1e-6)
+    drawn: Places = np.where(is_flat, 0.5, (raw - least) / np.maximum(extent, 1e-6))
     return drawn
 
 
@@ -139,7 +142,8 @@ def settle(
             strength = 1 - number / _DRAWN_ROUNDS
             middle = (now[ties[:, 0]] + now[ties[:, 2]]) / 2
             moves[ties[:, 1]] += _PULL * strength * (middle - now[ties[:, 1]])
-            moves += _SHY * strength * _off_arrows(now, sizes + room.gap, ends)
+            if number % 2:  # it costs the most, and boxes move little in one round
+                moves += _SHY * strength * _off_arrows(now, sizes + room.gap, ends)
         elif not moves.any():
             break
         now[free] = np.clip(now + moves, low, high)[free]

@@ -13,7 +13,6 @@ from graphmem.cli.opening import add_json, add_store, opened, scope_of
 from graphmem.cli.parsing import add_command, add_moments, positive
 from graphmem.cli.values import print_json
 from graphmem.errors import InvalidInput
-from graphmem.experiments.files import must_take_file
 from graphmem.terminal import open_console, plain, say
 
 if TYPE_CHECKING:
@@ -93,6 +92,8 @@ def _must_take(path: Path) -> Path:
         raise InvalidInput(
             f"--out ends in {', '.join(_FILES + _PICTURES)}, not in {path.suffix or 'nothing'!r}"
         )
+    from graphmem.experiments.files import must_take_file
+
     must_take_file(path)
     return path
 

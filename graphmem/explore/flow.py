@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_explanation"]
 
+_ALONE = "answers"
 _LOOKS = {"question": "question", "fact": "statement", "entity": "entity", "passage": "passage"}
 _WIDTH = 12.0
 _LEAST_HEIGHT, _MOST_HEIGHT, _ROW = 5.0, 8.0, 1.15
 # Letters in a line where there are few columns, and where there are many.
+_DIRECT = 2  # columns: nothing stands between
 _WIDE, _NARROW, _MANY = 30, 20, 5
 
 
@@ -51,7 +53,8 @@ def draw_explanation(explanation: Explanation, *, most: int = 4) -> Figure:
         canvas = Canvas(_WIDTH, height, title, _note(explanation, most))
         sizes = canvas.sizes(flow.boxes)
         places = _in_columns(flow, sizes, canvas.room)
-        fixed = [column >= 0 for column in flow.columns]
+        # What is found by itself passes below all that the graph knows.
+        fixed = [column >= 0 or box.text.startswith(_ALONE) for box, column in flow.placed]
         places = settle(places, sizes, canvas.room, arrows=flow.ends, fixed=fixed)
         if most == 1 or not overlapping(places, sizes):
             return canvas.paint(flow.boxes, places, flow.arrows)
@@ -67,10 +70,17 @@ class _Flow:
     arrows: list[Arrow] = field(default_factory=list)
 
     @property
+    def placed(self) -> list[tuple[Box, int]]:
+        """Boxes with their column."""
+        return list(zip(self.boxes, self.columns, strict=True))
+
+    @property
     def ends(self) -> list[tuple[int, int, int]]:
+        """Where each arrow starts, leads through and ends."""
         return [
-            (arrow.source, arrow.source if arrow.label is None else arrow.label, arrow.target)
+            (arrow.source, arrow.label, arrow.target)
             for arrow in self.arrows
+            if arrow.label is not None
         ]
 
 
@@ -90,7 +100,7 @@ def _flow(explanation: Explanation, paths: Sequence[Path]) -> _Flow:
         flow.boxes.append(Box(_label(step), "fact"))
         flow.columns.append(-1)
         ends = numbers[step.source], numbers[step.target]
-        flow.arrows.append(Arrow(*ends, "fact", len(flow.boxes) - 1))
+        flow.arrows.append(Arrow(*ends, "step", len(flow.boxes) - 1))
     return flow
 
 
@@ -126,7 +136,7 @@ def _words(place: Place, width: int, step: Step | None) -> str:
 
 
 def _label(step: Step) -> str:
-    said = step.kind
+    said: str = step.kind
     if step.kind == "fact" and step.facts:
         said_of = step.facts[0]
         predicate = said_of.predicate if said_of.polarity else f"not: {said_of.predicate}"
@@ -161,7 +171,9 @@ def _in_columns(flow: _Flow, sizes: NDArray[np.float64], room: Room) -> NDArray[
             [np.full(len(members), left + width / 2), tops - heights / 2], axis=1
         )
         left += width + free / max(count - 1, 1)
+    lowest = (places - sizes / 2)[columns >= 0, 1].min() - room.gap
     for one, label, other in flow.ends:
-        if label != one:
-            places[label] = (places[one] + places[other]) / 2
+        places[label] = (places[one] + places[other]) / 2
+        if flow.boxes[label].text.startswith(_ALONE) and count > _DIRECT:
+            places[label, 1] = max(lowest - sizes[label, 1], room.bottom + sizes[label, 1] / 2)
     return places

@@ -23,7 +23,7 @@ __all__ = ["draw_explanation"]
 _ALONE = "answers"
 _LOOKS = {"question": "question", "fact": "statement", "entity": "entity", "passage": "passage"}
 _WIDTH = 12.0
-_LEAST_HEIGHT, _MOST_HEIGHT, _ROW = 5.0, 8.0, 1.4
+_LEAST_HEIGHT, _MOST_HEIGHT, _ROW = 5.8, 8.0, 1.4
 # Letters in a line where there are few columns, and where there are many.
 # How much deeper than the lowest box: the arrow is to pass below it near its ends, too.
 _SAG = 1.35

@@ -7,9 +7,10 @@ facts that it rests on and the words behind it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import Any, Literal
 
 from graphmem.plain import plain
@@ -31,6 +32,8 @@ PlaceKind = Literal["question", "fact", "entity", "passage"]
 StepKind = Literal["fits", "names", "end", "fact", "alike", "mention", "answers", "bridge", "newer"]
 PartName = Literal["walk", "itself", "bridge", "own words"]
 
+# Steps that say themselves what they mean.
+_PLAIN = ("fits", "names", "end")
 _LONGEST = 160
 _SHOWN_ABOVE = 5
 
@@ -203,27 +206,29 @@ class Explanation:
         return f"<Explanation {_short(self.query, 40)!r}: {words!r} {self.outcome}>"
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """The explanation as lines, each with how far it is indented (0 to 3).
+        """The explanation as lines, each with how far it is indented (0 to 2).
 
-        One step a line, with ids at the end and the words behind it below. Nothing stored can break
-        a line or steer a terminal.
+        One step a line, with the numbers of the words behind it, which stand below, each once. Of
+        ways through the same places the first is told; ``paths`` has them all. Nothing stored can
+        break a line or steer a terminal.
         """
         yield 0, f"{self.outcome}: {plain(self.reason)}"
-        if self.passage is not None:
-            yield 1, f"{_quoted(self.passage.text)} [{plain(self.passage_id)}]"
-        else:
-            yield 1, f"[{plain(self.passage_id)}]"
+        words = "" if self.passage is None else f"{_quoted(self.passage.text)} "
+        yield 1, f"{words}{plain(self.passage_id)}"
         if self.parts:
             yield 1, f"score {self.score:.3f} = {_sum(self.parts)}"
         if self.against:
             yield 1, f"last shown {self.above[-1].score:.3f} = {_sum(self.against)}"
-        for path in self.paths:
-            yield from _path_lines(path)
         for rank, ranked in enumerate(self.above[:_SHOWN_ABOVE], 1):
             words = _quoted(ranked.passage.text)
-            yield 1, f"shown {rank}: {ranked.score:.3f} {words} [{plain(ranked.passage.id)}]"
+            yield 1, f"shown {rank}: {ranked.score:.3f} {words} {plain(ranked.passage.id)}"
         for fact in self.withheld:
-            yield 1, f"withheld, {why_withheld(fact)}: {plain(fact.text)} [{plain(fact.id)}]"
+            yield 1, f"withheld, {why_withheld(fact)}: {plain(fact.text)} {plain(fact.id)}"
+        quotes: dict[Quote, int] = {}
+        for part, paths in groupby(self.paths, lambda path: path.part):
+            yield from _part_lines(part, list(paths), quotes)
+        for quote, number in quotes.items():
+            yield 1, f"[{number}] {_quote_line(quote)}"
         for note in self.notes:
             yield 1, f"note: {plain(note)}"
 
@@ -264,21 +269,31 @@ def why_withheld(fact: Fact) -> str:
     return "superseded" if fact.retired_at is not None and fact.is_trusted else fact.status
 
 
-def _path_lines(path: Path) -> Iterator[tuple[int, str]]:
-    yield 1, f"{path.part}, {path.share:.0%}: from the {path.steps[0].source}"
-    for step in path.steps:
-        ids = [step.target.id, *(fact.id for fact in step.facts)]
-        named = " ".join(map(plain, dict.fromkeys(filter(None, ids))))
-        way = f"{step.kind} {step.weight:.3f} → {step.target}"
-        yield 2, f"{way}: {plain(step.meaning)} [{named}]"
-        for quote in step.quotes:
-            yield 3, _quote_line(quote)
+def _part_lines(
+    part: str, paths: Sequence[Path], quotes: dict[Quote, int]
+) -> Iterator[tuple[int, str]]:
+    """The paths that tell of a part of the score; ``quotes`` numbers the words behind them."""
+    told: list[set[str]] = []
+    for path in paths:
+        places = {step.target.id for step in path.steps if step.kind not in ("fits", "names")}
+        if any(known <= places for known in told):
+            continue
+        told.append(places)
+        yield 1, f"{part}, {path.share:.0%} of it:" if path.share < 1 else f"{part}:"
+        for step in path.steps:
+            numbers = [quotes.setdefault(one, len(quotes) + 1) for one in step.quotes]
+            why = "" if step.kind in _PLAIN else f": {plain(step.meaning)}"
+            behind = "".join(f" [{number}]" for number in numbers)
+            yield 2, f"{step.kind} {step.weight:.3f} → {step.target}{why}{behind}"
+    if more := len(paths) - len(told):
+        ways = "way goes" if more == 1 else "ways go"
+        yield 1, f"{part}: {more} more {ways} through the same places"
 
 
 def _quote_line(quote: Quote) -> str:
     who = [quote.speaker, f"{quote.said_at:%Y-%m-%d}" if quote.said_at else ""]
     by = ", ".join(plain(one) for one in who if one)
-    return f"{_quoted(quote.text)}{by and f' {by}'} [{plain(quote.message_id)}]"
+    return f"{by and f'{by}: '}{_quoted(quote.text)} {plain(quote.message_id)}"
 
 
 def _sum(parts: Iterable[Part]) -> str:

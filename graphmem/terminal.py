@@ -57,8 +57,8 @@ _LEAST_BODY = 20
 _STATUS_WIDTH = max(map(len, get_args(Status)))
 _ACTION_WIDTH = len("supersede")
 _KIND_WIDTH = len("sentence")
-# By depth: what became of it, its score and paths, their steps, the words behind those.
-_EXPLAINED = ("bold", "", "cyan", "dim")
+# By depth: what became of it, its score, paths and their words, the steps.
+_EXPLAINED = ("bold", "", "cyan")
 _FOR_NARROW_ENCODINGS = {"✓": "*", "→": "->", "·": "-", "…": "...", "—": "-", "\u2019": "'"}
 
 
@@ -112,7 +112,7 @@ def show_recall(console: Console, recall: Recall, *, gold: Collection[str] = ())
 
 
 def show_explanation(console: Console, explanation: Explanation) -> None:
-    """Print why a passage was recalled, or why not: a step a line, the words behind it below."""
+    """Print why a passage was recalled, or why not: a step a line, the words behind them below."""
     console.print()
     for depth, line in explanation.lines():
         style = _EXPLAINED[depth]

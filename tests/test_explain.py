@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -187,9 +188,32 @@ def test_an_explanation_is_text_one_step_a_line(memory):
     lines = str(found).splitlines()
     assert lines[0].startswith("recalled: rank 1 by the graph route")
     steps = [line for line in lines if " → " in line]
-    assert len(steps) == sum(len(path.steps) for path in found.paths)
-    assert all(line.endswith("]") for line in steps)
+    assert [line.split()[0] for line in steps[:3]] == ["fits", "end", "mention"]
+    assert len(set(steps)) <= sum(len(path.steps) for path in found.paths)
+    told = re.findall(r"\[(\d+)\]", "".join(steps))
+    words = [line for line in lines if re.match(r" +\[\d+\] ", line)]
+    assert sorted({*map(int, told)}) == list(range(1, len(words) + 1))
+    assert VERA in words[0]
+    assert words[0].endswith(recall[0].passage.message_id)
     assert repr(found).startswith("<Explanation 'Where does Aunt Vera live?'")
+
+
+def test_words_are_told_as_they_were_asked(memory):
+    found = memory.explain("Which canals has Tavistock?", id_of(memory, TAVISTOCK))
+    (itself,) = [step for step in found.steps if step.kind == "answers"][:1]
+    assert itself.meaning.startswith("it has words of the question: canals, tavistock (covered 0.")
+
+
+def test_of_ways_through_the_same_places_the_text_tells_one(played):
+    for asked in CONVERSATION.questions:
+        recall = played.recall(asked.text)
+        for rank in range(len(recall)):
+            found = played.explain(recall, rank)
+            told = [line for line in str(found).splitlines() if line.endswith(":")]
+            more = [line for line in str(found).splitlines() if " more way" in line]
+            count = sum(int(line.split()[1]) for line in more)
+            assert len(told) + count == len(found.paths)
+            assert told
 
 
 def test_who_is_asked_in_words_or_by_a_recall_hears_the_same(memory):

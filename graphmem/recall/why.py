@@ -151,7 +151,7 @@ def _judged(
     against = ways.parts(int(shown[-1])) if len(shown) else ()
     if rank is None or score is None:
         alone = ways.answers(passage)
-        words = f"{alone.share:.0%} of the question's words" if alone.terms else "none of its words"
+        words = f"{len(alone.terms)} of its words" if alone.terms else "none of its words"
         reason = (
             f"neither near the question nor led to: it has {words}, similarity {alone.sense:.2f}"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from graphmem.explanation import Path, Place, Quote, Step, why_withheld
@@ -11,7 +12,7 @@ from graphmem.passages import sentences
 from graphmem.recall.chain import Rows
 from graphmem.recall.ways import Leg, Route, Spot
 from graphmem.types import Fact, Passage
-from graphmem.words import words
+from graphmem.words import terms, words
 
 __all__ = ["Needs", "worded"]
 
@@ -52,13 +53,23 @@ def worded(routes: Sequence[Route], query: str, rows: Rows) -> tuple[Path, ...]:
         query: the question.
         rows: what ``Needs`` names, as far as it is still there.
     """
+    asked = _spelled(query)
     paths = []
     for route in routes:
-        steps = [_step(leg, query, rows) for leg in route.legs]
+        spelled = [
+            replace(leg, terms=tuple(asked.get(term, term) for term in leg.terms))
+            for leg in route.legs
+        ]
+        steps = [_step(leg, query, rows) for leg in spelled]
         known = tuple(step for step in steps if step is not None)
         if len(known) == len(steps):
             paths.append(Path(known, route.share, route.part))
     return tuple(paths)
+
+
+def _spelled(query: str) -> dict[str, str]:
+    """The terms of a question, each by the first of its words that has it."""
+    return {term: word for word in reversed(words(query)) for term in terms([word])}
 
 
 def _step(leg: Leg, query: str, rows: Rows) -> Step | None:
@@ -118,7 +129,7 @@ def _with_standing(fact: Fact) -> str:
 def _covered(leg: Leg) -> str:
     if not leg.terms:
         return "it shares no word with the question"
-    return f"it has {leg.share:.0%} of the question's words ({', '.join(leg.terms)})"
+    return f"it has words of the question: {', '.join(leg.terms)} (covered {leg.share:.2f})"
 
 
 def _added(leg: Leg) -> str:

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphmem import embedding, passages
+from graphmem import embedding, markup, passages
 from graphmem.arguments import instant, now, text, whole_number
 from graphmem.courtesy import served_first
 from graphmem.curating import Curating
-from graphmem.errors import InvalidInput, MissingDependency
+from graphmem.errors import GraphMemError, InvalidInput, MissingDependency
 from graphmem.faults import Faults
 from graphmem.identity import clean_text
 from graphmem.indexes import Indexes
@@ -361,6 +361,13 @@ class GraphMemory(Curating):
 
     def __repr__(self) -> str:
         return f"GraphMemory({self._store.uri!r}, scope={str(self.scope)!r})"
+
+    def _repr_html_(self) -> str:
+        try:
+            stats, problem = self.stats(), ""
+        except GraphMemError as error:
+            stats, problem = None, str(error)  # closed, or a disk that cannot be read
+        return markup.memory_html(self._store.uri, self.scope, stats, problem)
 
     # -- parts -----------------------------------------------------------------------------------
 

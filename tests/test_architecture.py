@@ -157,7 +157,10 @@ def test_every_module_is_seen():
 def test_foundation_imports_nothing_above_it():
     assert _ours("graphmem.errors") == set()
     assert _ours("graphmem.identity") == set()
-    assert _ours("graphmem.types") == {"graphmem.errors", "graphmem.identity"}
+    assert _ours("graphmem.wording") == set()
+    assert _ours("graphmem.markup") - {"graphmem"} == {"graphmem.wording"}
+    values = {"graphmem.errors", "graphmem.identity", "graphmem.markup"}
+    assert _ours("graphmem.types") - {"graphmem"} == values
 
 
 def test_imports_form_no_circle():

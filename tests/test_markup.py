@@ -194,6 +194,9 @@ def test_what_is_stored_is_words_and_never_markup(text):
         shown = "".join(read.words)
         assert not [char for char in page if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")]
         assert plain(shown) == " ".join(shown.split()) == shown.strip()
+        # Quotes are our attributes' alone.
+        assert "'" not in page
+        assert page.count('"') == 2 * page.count('style="')
 
 
 @given(hostile)

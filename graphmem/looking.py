@@ -7,12 +7,23 @@ from typing import TYPE_CHECKING, get_args
 
 from graphmem.arguments import fact_id, instant, now, text, whole_number
 from graphmem.errors import InvalidInput
-from graphmem.explore import graph_of
+from graphmem.explore import around, graph_of, of_recall, of_session, without_passages
 from graphmem.store import Store
-from graphmem.types import Diff, Entity, Fact, LogCheck, LogEntry, Passage, Scope, Source, Status
+from graphmem.types import (
+    Diff,
+    Entity,
+    Fact,
+    LogCheck,
+    LogEntry,
+    Passage,
+    Recall,
+    Scope,
+    Source,
+    Status,
+)
 
 if TYPE_CHECKING:
-    import networkx
+    from graphmem.explore import Graph
 
 __all__ = ["Looking"]
 
@@ -72,24 +83,69 @@ class Looking:
         self,
         scope: Scope | str | None = None,
         *,
+        passages: bool = True,
+        entity: str | None = None,
+        recall: Recall | None = None,
+        session: str | None = None,
+        hops: int = 1,
+        every: bool = False,
         as_of: datetime | None = None,
         known_at: datetime | None = None,
-    ) -> networkx.MultiDiGraph[str]:
-        """The facts that are believed as a graph: see ``explore.graph_of``.
+    ) -> Graph:
+        """The facts that are believed as a graph, whole or in part: see ``explore.graph_of``.
 
         Args:
-            scope: whose memory; the memory's own where omitted.
+            scope: whose memory; the memory's own where omitted, or that of the recall.
+            passages: whether passages are vertices, too.
+            entity: a name or an id: only what is around it.
+            recall: only what this recall touched, of the times it asked for.
+            session: only what was said in this conversation.
+            hops: with ``entity``: how many facts away; 0 is the entity alone.
+            every: facts that are not believed as well: replaced, withheld, in doubt, found wrong.
+                Their ``retired_at`` and ``status`` tell. Of another time, those that were believed
+                then and did not hold are not among them.
             as_of: a time with its zone: the facts that held in the world then.
-            known_at: a time with its zone: what this memory believed then.
+            known_at: a time with its zone: what this memory believed then, and had been told.
 
         Raises:
-            InvalidInput: a time without a zone.
+            InvalidInput: more than one of ``entity``, ``recall`` and ``session``, a wrong type, a
+                time without a zone, or a recall of another scope.
             MissingDependency: networkx is not installed.
+            NotFound: no believed fact is about the entity (the message tells names that are written
+                alike), or the session has no passage.
         """
+        session, hops = text("session", session), whole_number("hops", hops, 0)
+        if sum(one is not None for one in (entity, recall, session)) > 1:
+            raise InvalidInput("name one of entity=, recall= and session=, or none for the whole")
+        if recall is not None:
+            scope = _scope_of(recall, scope)
+            as_of, known_at = as_of or recall.as_of, known_at or recall.known_at
+        found = self._whole_graph(scope, every, as_of, known_at)
+        if entity is not None:
+            found = around(found, entity, hops)
+        elif recall is not None:
+            found = of_recall(found, recall)
+        elif session is not None:
+            found = of_session(found, session)
+        return found if passages else without_passages(found)
+
+    def _whole_graph(
+        self,
+        scope: Scope | str | None,
+        every: bool,
+        as_of: datetime | None,
+        known_at: datetime | None,
+    ) -> Graph:
         facts = self.facts(scope, as_of=as_of, known_at=known_at)
-        if as_of is None:
-            return graph_of(one for one in facts if one.is_live)
-        return graph_of(one for one in facts if one.is_trusted)
+        said = self.passages(scope)
+        if known_at is not None:
+            ids = (one.id for one in said)
+            known = self._store.known_passages(self._scope(scope), ids, known_at=known_at)
+            said = [one for one in said if one.id in known]
+        if not every:
+            # Of another time, those are asked for that held, whatever replaced them since.
+            facts = [one for one in facts if (one.is_live if as_of is None else one.is_trusted)]
+        return graph_of(facts, said)
 
     def sources(self, fact: str | Fact, *, scope: Scope | str | None = None) -> list[Source]:
         """Where a fact comes from: who said it, when, in which words, and what read it there.
@@ -193,3 +249,12 @@ class Looking:
         if self._is_closed:
             raise InvalidInput("this memory is closed; open it again with GraphMemory.open(uri)")
         return self.scope if scope is None else Scope.of(scope)
+
+
+def _scope_of(recall: Recall, scope: Scope | str | None) -> Scope:
+    """Whose memory a recall asked: nothing of it is shown as another's."""
+    if not isinstance(recall, Recall):
+        raise InvalidInput(f"recall must be a Recall, not {type(recall).__name__}")
+    if scope is not None and Scope.of(scope) != recall.scope:
+        raise InvalidInput(f"that recall asked {recall.scope}, not {Scope.of(scope)}")
+    return recall.scope

@@ -59,18 +59,19 @@ WALKS = {f"graphmem.recall.{name}" for name in ("exact", "power", "push", "ranks
 # Which modules may import a library while running; a folder stands for all in it.
 ENGINES = {
     "faiss": ["graphmem.index.search"],
-    "igraph": ["graphmem.recall.exact"],
+    "igraph": ["graphmem.recall.exact", "graphmem.explore.measures", "graphmem.explore.layout"],
     # The demo plays the host, and makes the host's own chat database.
     "sqlalchemy": ["graphmem.store", "graphmem.demo"],
     "onnxruntime": ["graphmem.minilm"],
     "tokenizers": ["graphmem.minilm"],
     "spacy": ["graphmem.extractors.rules"],
     "openai": ["graphmem.extractors.openai", "graphmem.experiments.systems.served"],
-    "networkx": ["graphmem.explore"],
-    "matplotlib": ["graphmem.experiments.report.plots"],
+    "networkx": ["graphmem.explore.graph", "graphmem.explore.files"],
+    "matplotlib": ["graphmem.experiments.report.plots", "graphmem.explore.pictures"],
     "llama_index": [
         "graphmem.block",
         "graphmem.embedding",
+        "graphmem.explore.property_graph",
         "graphmem.extractors.llm",
         "graphmem.demo",
         "graphmem.experiments",

@@ -214,13 +214,13 @@ def test_a_recall_by_what_was_known(memory):
 
 def test_the_graph_of_then_and_of_now(memory):
     def places(**when):
-        graph = memory.graph(**when)
+        graph = memory.graph(passages=False, **when)
         return {graph.nodes[end]["name"] for _, end in graph.edges()}
 
     assert places() == {"Brno"}
     assert places(as_of=at(1440 * 30)) == {"Ghent"}
     assert places(known_at=memory.log(kind="fact", limit=None)[0].at) == {"Oslo"}
-    graph = memory.graph()
+    graph = memory.graph(passages=False)
     ((subject, object_, key, data),) = graph.edges(keys=True, data=True)
     (fact,) = [one for one in memory.facts() if one.is_live]
     assert (subject, object_, key) == (fact.subject_id, fact.object_id, fact.id)

@@ -242,7 +242,7 @@ def _agreement(state: State) -> str:
     memory, change = state.memory, state.change
     before = signature(memory.recall(change.question))
     live = {fact.id for fact in memory.facts() if fact.is_live}
-    graph = memory.graph()
+    graph = memory.graph(passages=False)
     edges = {key for _, _, key in graph.edges(keys=True)}
     if edges != live:
         return f"the graph has {len(edges)} edges, of {len(live)} live facts"
@@ -250,7 +250,7 @@ def _agreement(state: State) -> str:
     if (stats.facts, stats.pending, stats.unembedded) != (len(live), 0, 0):
         return f"the counts are {stats.facts}, {stats.pending}, {stats.unembedded}"
     if change.then is not None:
-        then = {key for _, _, key in memory.graph(as_of=change.then).edges(keys=True)}
+        then = {key for _, _, key in memory.graph(passages=False, as_of=change.then).edges(keys=True)}
         if not any(fact.id in then for fact in memory.facts() if state.is_stale(fact)):
             return f"the graph of {change.then:%Y-%m-%d} lacks what held then"
     state.memory.close()

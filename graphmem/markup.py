@@ -14,6 +14,7 @@ from html import escape
 from typing import TYPE_CHECKING, NewType
 
 from graphmem import wording
+from graphmem.plain import plain
 
 if TYPE_CHECKING:
     from graphmem.types import (
@@ -269,7 +270,7 @@ _BADGE_LINE = (
 
 def _words(text: str) -> Html:
     """Data as markup: visible, shortened, escaped, and running its own way."""
-    shown = wording.plain(text)
+    shown = plain(text)
     if len(shown) > MAX_CHARS:
         shown = f"{shown[: MAX_CHARS - 1]}…"
     return Html(f"<bdi>{escape(shown)}</bdi>") if shown else _nothing()

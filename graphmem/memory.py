@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from numbers import Real
 from pathlib import Path
 from types import TracebackType
@@ -21,15 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmem import embedding, markup, passages
-from graphmem.arguments import instant, now, text, whole_number
+from graphmem.arguments import now, text, whole_number
 from graphmem.courtesy import served_first
-from graphmem.curating import Curating
 from graphmem.errors import GraphMemError, InvalidInput, MissingDependency
+from graphmem.explaining import Explaining
 from graphmem.faults import Faults
-from graphmem.identity import clean_text
+from graphmem.index import Index
 from graphmem.indexes import Indexes
 from graphmem.progress import progress_bar
-from graphmem.recall import question_text, recall
+from graphmem.recall import recall
 from graphmem.settings import RecallSettings
 from graphmem.store import Store
 from graphmem.types import (
@@ -43,7 +42,7 @@ from graphmem.types import (
     Stats,
     Usage,
 )
-from graphmem.views import AnotherTime, Shown
+from graphmem.views import Shown
 from graphmem.worker import Worker
 
 if TYPE_CHECKING:
@@ -53,10 +52,9 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_SCOPE", "GraphMemory"]
 
 DEFAULT_SCOPE = "default"
-MAX_TOP_K = 1000
 
 
-class GraphMemory(Curating):
+class GraphMemory(Explaining):
     """Long-term memory on a knowledge graph: remember text, recall passages.
 
     Most users call ``open``::
@@ -285,46 +283,27 @@ class GraphMemory(Curating):
             InvalidInput: a wrong type, or ``top_k`` out of range.
             EmbedderMismatch: the embedder's vectors do not fit the store's.
         """
-        owner = self._scope(scope)
-        if not isinstance(query, str):
-            raise InvalidInput(f"query must be a string, not {type(query).__name__}")
-        top_k = whole_number("top_k", top_k, 1, MAX_TOP_K)
-        query = clean_text(query)
-        session = text("session", session)
-        as_of, known_at = instant("as_of", as_of), instant("known_at", known_at)
-        past = None
-        if as_of is not None or known_at is not None:
-            past = AnotherTime(self._store, owner, as_of, known_at)
+        asked = self._asked(query, scope, top_k, session, as_of, known_at)
         clock = [time.perf_counter()]
-        with served_first():
-            index = self._indexes.current(owner)
-            with index.lock:
-                asked = question_text(index, query)
+        index, words = self._current(asked)
         clock.append(time.perf_counter())
         # Not under the lock: the embedder may be a server far away.
-        vector = self._query_vector(asked, owner)
+        vector = self._query_vector(words, asked.scope)
         clock.append(time.perf_counter())
-        read = Shown(self._store, owner)
-        ranked = partial(
-            recall,
-            query=query,
-            vector=vector,
-            read=read,
-            scope=owner,
-            top_k=top_k,
-            settings=self.settings,
-            session=session,
-            past=past,
-        )
+        read = Shown(self._store, asked.scope)
+
+        def ranked(index: Index) -> Recall:
+            return recall(index, vector=vector, read=read, settings=self.settings, **asked.options)
+
         with served_first():
             found = ranked(index)
             if read.has_missed:
                 # Forgotten by another memory since the index last learnt: others move up.
-                found = ranked(self._indexes.current(owner, at_once=True))
+                found = ranked(self._indexes.current(asked.scope, at_once=True))
         clock.append(time.perf_counter())
         update, embed, total = ((clock[n] - clock[m]) * 1e3 for n, m in ((1, 0), (2, 1), (3, 0)))
         timings = {"update": update, "embed": embed, **found.timings, "total": total}
-        return replace(found, timings=timings, as_of=as_of, known_at=known_at)
+        return replace(found, timings=timings, as_of=asked.as_of, known_at=asked.known_at)
 
     def stats(self, scope: Scope | str | None = None) -> Stats:
         """Counts of a scope, and of this process's work on the whole store."""

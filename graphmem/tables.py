@@ -9,8 +9,8 @@ from typing import Any
 from graphmem import wording
 from graphmem.errors import InvalidInput
 from graphmem.markup import table_html
+from graphmem.plain import plain
 from graphmem.types import Ban, Candidate, Entity, Fact, LogEntry, Passage, RankedPassage, Source
-from graphmem.wording import plain
 
 __all__ = ["Listing", "table"]
 

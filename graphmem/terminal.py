@@ -18,6 +18,8 @@ from rich.console import Console
 from rich.text import Text
 
 from graphmem import wording
+from graphmem.explanation import Explanation
+from graphmem.plain import plain
 from graphmem.types import (
     Ban,
     Diff,
@@ -30,7 +32,6 @@ from graphmem.types import (
     Stats,
     Status,
 )
-from graphmem.wording import plain
 
 __all__ = [
     "complain",
@@ -41,6 +42,7 @@ __all__ = [
     "show_candidates",
     "show_check",
     "show_diff",
+    "show_explanation",
     "show_facts",
     "show_log",
     "show_recall",
@@ -54,6 +56,8 @@ _LEAST_BODY = 20
 _STATUS_WIDTH = max(map(len, get_args(Status)))
 _ACTION_WIDTH = len("supersede")
 _KIND_WIDTH = len("sentence")
+# By depth: what became of it, its score and paths, their steps, the words behind those.
+_EXPLAINED = ("bold", "", "cyan", "dim")
 _FOR_NARROW_ENCODINGS = {"✓": "*", "→": "->", "·": "-", "…": "...", "—": "-", "\u2019": "'"}
 
 
@@ -104,6 +108,16 @@ def show_recall(console: Console, recall: Recall, *, gold: Collection[str] = ())
     for fact in recall.statements:
         _print_hanging(console, Text(label, style="dim"), Text(wording.triple(fact), style="cyan"))
         label = " " * len(label)
+
+
+def show_explanation(console: Console, explanation: Explanation) -> None:
+    """Print why a passage was recalled, or why not: a step a line, the words behind it below."""
+    console.print()
+    for depth, line in explanation.lines():
+        style = _EXPLAINED[depth]
+        if depth == 0:
+            style = "bold green" if explanation.is_recalled else "bold yellow"
+        _print_hanging(console, Text("  " * depth), Text(line, style=style))
 
 
 def show_facts(console: Console, facts: Iterable[Fact], *, is_past: bool = False) -> None:

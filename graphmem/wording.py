@@ -1,15 +1,16 @@
 """Values in words, as people read them: facts, times, sources, changes and counts.
 
 A terminal prints these words, a notebook marks them up: they are made here, in one place. Values
-are only looked at: this module imports nothing of graphmem's while running.
+are only looked at: this module imports none of their classes while running.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
+
+from graphmem.plain import plain
 
 if TYPE_CHECKING:
     from graphmem.types import Fact, LogCheck, LogEntry, Passage, Recall, Source, Stats
@@ -24,25 +25,12 @@ __all__ = [
     "local",
     "origin",
     "outdated",
-    "plain",
     "stated",
     "triple",
     "validity",
     "verdict",
     "who",
 ]
-
-# A zero-width (non-)joiner is spelling in some scripts and inside emoji; it moves nothing.
-_HARMLESS_FORMAT = "\u200c\u200d\u00ad"
-
-
-def plain(text: str) -> str:
-    """The text on one line, with every character that could steer a terminal made visible.
-
-    White space of any kind becomes one space; control characters, direction overrides, other
-    invisible format characters and lone surrogates become U+FFFD.
-    """
-    return "".join(_visible(char) for char in " ".join(text.split()))
 
 
 def how(recall: Recall) -> str:
@@ -192,9 +180,3 @@ def verdict(check: LogCheck, *, is_other: bool = False) -> str:
         f"{check.entries:,} entries, and from number {check.broken_at} on they are not what "
         "was written: one was changed, removed, inserted or moved"
     )
-
-
-def _visible(char: str) -> str:
-    if unicodedata.category(char) in ("Cc", "Cs", "Cf") and char not in _HARMLESS_FORMAT:
-        return "\ufffd"
-    return char

@@ -31,6 +31,7 @@ SURFACE = [
     "graphmem.indexes",
     "graphmem.worker",
     "graphmem.curating",
+    "graphmem.explaining",
     "graphmem.memory",
     "graphmem.block",
     "graphmem.experiments",
@@ -158,8 +159,10 @@ def test_every_module_is_seen():
 def test_foundation_imports_nothing_above_it():
     assert _ours("graphmem.errors") == set()
     assert _ours("graphmem.identity") == set()
-    assert _ours("graphmem.wording") == set()
-    assert _ours("graphmem.markup") - {"graphmem"} == {"graphmem.wording"}
+    # Words and markup of values know no class of theirs, so that values can show themselves.
+    assert _ours("graphmem.plain") == set()
+    assert _ours("graphmem.wording") == {"graphmem.plain"}
+    assert _ours("graphmem.markup") - {"graphmem"} == {"graphmem.plain", "graphmem.wording"}
     values = {"graphmem.errors", "graphmem.identity", "graphmem.markup"}
     assert _ours("graphmem.types") - {"graphmem"} == values
 

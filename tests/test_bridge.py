@@ -53,7 +53,7 @@ def found_by(question, first_hops, scores, bonus, settings=SETTINGS):
     asked = ask(MEMORY, question, EMBEDDER.embed_query(question))
     seen = look(MEMORY, asked, np.arange(SIZE), settings)
     linked = linked_to(first_hops, scores, bonus)
-    return linked, bridge(MEMORY, asked, seen, linked, settings)
+    return linked, bridge(MEMORY, asked, seen, linked, settings).scores
 
 
 def linked_to(first_hops, scores, bonus):

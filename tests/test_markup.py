@@ -11,6 +11,7 @@ from builders import open_memory
 from graphmem import markup
 from graphmem.errors import InvalidInput
 from graphmem.markup import MAX_CHARS, MAX_LINES
+from graphmem.plain import plain
 from graphmem.tables import table
 from graphmem.types import (
     Ban,
@@ -30,7 +31,6 @@ from graphmem.types import (
     Source,
     Stats,
 )
-from graphmem.wording import plain
 
 AT = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 SHOWN = (Recall, RankedPassage, Fact, Source, Receipt, Diff, LogCheck, Stats)

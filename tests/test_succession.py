@@ -41,7 +41,7 @@ def lifted(*said, ranking=("old", "new"), fits=None, alike=0.7, as_good=0.8, amo
         alike=alike,
         as_good=as_good,
     )
-    return memory.passages.ids.texts(found)
+    return memory.passages.ids.texts(found.ranking)
 
 
 OLD = home("old", "Oslo")
@@ -116,7 +116,7 @@ def test_a_retired_fact_brings_nothing_up_to_date():
 
     def found():
         order = lift_later(memory, ranking, fits, among=10, alike=0.7, as_good=0.8)
-        return memory.passages.ids.texts(order)
+        return memory.passages.ids.texts(order.ranking)
 
     assert found() == ["new", "old"]
     memory.update(Changes(2, facts=tuple(retired)))
@@ -138,7 +138,7 @@ def current(said, replaced, ranking, *, fits=lambda text: 1.0):
     scores = np.array([fits(fact.text) for fact in facts])[order]
     judged = Fits(known[order], scores, memory.facts.is_live(known[order]))
     found = current_first(memory, memory.passages.ids.find(ranking), judged)
-    return memory.passages.ids.texts(found)
+    return memory.passages.ids.texts(found.ranking)
 
 
 def test_what_holds_now_stands_above_what_it_replaced():
@@ -204,4 +204,4 @@ def test_of_another_time_all_that_was_over_stands_last_in_its_order():
 
     ranking = ["p3", "p4", "p1", "p0", "p5", "p2"]
     found = held_first(memory, memory.passages.ids.find(ranking), fits, is_over, among=5)
-    assert memory.passages.ids.texts(found) == ["p4", "p0", "p3", "p1", "p5", "p2"]
+    assert memory.passages.ids.texts(found.ranking) == ["p4", "p0", "p3", "p1", "p5", "p2"]

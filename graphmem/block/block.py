@@ -32,8 +32,9 @@ from graphmem.block.services import Services
 from graphmem.block.spill import Spill
 from graphmem.block.turns import Occurrence, Turns
 from graphmem.errors import InvalidInput, NotFound
+from graphmem.explaining import MAX_TOP_K
 from graphmem.faults import FaultKind, Faults
-from graphmem.memory import DEFAULT_SCOPE, MAX_TOP_K, GraphMemory
+from graphmem.memory import DEFAULT_SCOPE, GraphMemory
 from graphmem.settings import RecallSettings
 from graphmem.types import (
     Actor,

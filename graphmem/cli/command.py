@@ -18,7 +18,13 @@ from graphmem.cli.opening import add_json, add_store, must_hold, scope_of
 from graphmem.cli.parsing import Command, add_command, add_moments
 from graphmem.cli.values import print_json, recall_as_json
 from graphmem.errors import GraphMemError, InvalidInput
-from graphmem.terminal import complain, open_console, show_recall, show_stats
+from graphmem.terminal import (
+    complain,
+    open_console,
+    show_explanation,
+    show_recall,
+    show_stats,
+)
 
 __all__ = ["main"]
 
@@ -54,21 +60,24 @@ def _recall(options: argparse.Namespace) -> int:
     from graphmem.progress import spinner
 
     must_hold(options.uri, scope_of(options))
+    asked = {name: getattr(options, name) for name in ("top_k", "session", "as_of", "known_at")}
+    explained = []
     with (
         spinner("opening and asking"),
         GraphMemory.open(options.uri, scope=scope_of(options)) as memory,
     ):
-        found = memory.recall(
-            options.question,
-            top_k=options.top_k,
-            session=options.session,
-            as_of=options.as_of,
-            known_at=options.known_at,
-        )
+        found = memory.recall(options.question, **asked)
+        shown = [one.passage.id for one in found] if options.explain else []
+        for passage_id in dict.fromkeys([*shown, *options.why_not]):
+            explained.append(memory.explain(options.question, passage_id, **asked))
     if options.json:
-        print_json(recall_as_json(found))
+        is_asked = options.explain or options.why_not
+        print_json(recall_as_json(found, explained if is_asked else None))
     else:
-        show_recall(open_console(), found)
+        console = open_console()
+        show_recall(console, found)
+        for one in explained:
+            show_explanation(console, one)
     return 0 if found.passages else 1
 
 
@@ -133,12 +142,26 @@ def _add_recall(commands: Any) -> None:
         "",
         "# by what held at a time",
         "graphmem recall 'Where does Vera live?' --uri demo.db --scope Nell --as-of 2025-04-01",
+        "",
+        "# why these passages, and why not that one",
+        "graphmem recall 'Where does Vera live?' --uri demo.db --scope Nell --explain",
+        "graphmem recall 'Where does Vera live?' --uri demo.db --scope Nell --why-not p-0d08f3",
     )
     parser.add_argument("question", metavar="QUESTION")
     add_store(parser)
     parser.add_argument("--top-k", type=int, default=5, metavar="N", help="at most this many (5)")
     parser.add_argument("--session", metavar="ID", help="only passages of this conversation")
     add_moments(parser)
+    parser.add_argument(
+        "--explain", action="store_true", help="say of each passage what brought it up"
+    )
+    parser.add_argument(
+        "--why-not",
+        action="append",
+        default=[],
+        metavar="PASSAGE_ID",
+        help="say why this passage was not found (may be given several times)",
+    )
     add_json(parser)
 
 

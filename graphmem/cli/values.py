@@ -8,6 +8,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphmem.explanation import Explanation
     from graphmem.types import (
         Ban,
         Candidate,
@@ -39,8 +42,15 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=True, indent=2, default=str) + "\n")
 
 
-def recall_as_json(found: Recall) -> dict[str, Any]:
-    """A recall."""
+def recall_as_json(found: Recall, explained: Sequence[Explanation] | None = None) -> dict[str, Any]:
+    """A recall, with its explanations where some were asked for."""
+    data = _recall_as_json(found)
+    if explained is not None:
+        data["explanations"] = [one.as_dict() for one in explained]
+    return data
+
+
+def _recall_as_json(found: Recall) -> dict[str, Any]:
     return {
         "query": found.query,
         "scope": str(found.scope),

@@ -107,6 +107,10 @@ class Graph(Composite):
         kept = ~(self.is_hub(near) | self.is_hub(vertices)[places])
         return places[kept], near[kept], weights[kept]
 
+    def sizes(self, vertices: Ints) -> Ints:
+        """How many edges each vertex has at most, those to hubs included, without reading them."""
+        return self._edges.sizes(vertices)
+
     def every_edge(self) -> tuple[Ints, Ints, Floats]:
         """(one end, other end, weight) of all edges but those to hubs, each once."""
         vertices = np.arange(len(self))

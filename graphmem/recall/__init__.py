@@ -7,5 +7,6 @@ looked at), ``sight`` and ``prior`` (how well each answers by itself), ``seeds``
 
 from graphmem.recall.chain import Rows, recall
 from graphmem.recall.question import question_text
+from graphmem.recall.why import explain
 
-__all__ = ["Rows", "question_text", "recall"]
+__all__ = ["Rows", "explain", "question_text", "recall"]

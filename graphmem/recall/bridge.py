@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmem.index.index import Index
-from graphmem.index.lists import Floats, Ints, contenders, highest
+from graphmem.index.lists import Floats, Ints, among, contenders, highest
 from graphmem.recall.question import Question
 from graphmem.recall.sight import Sight, Windows
 from graphmem.settings import RecallSettings
 
-__all__ = ["Links", "bridge", "likely", "links"]
+__all__ = ["Bridge", "Links", "bridge", "likely", "links", "telling"]
 
 # What a passage's sense is taken to add before it was looked at; .3 and .6 choose no better.
 _UNSEEN_SENSE = 0.15
@@ -44,6 +44,28 @@ class Links:
     def only(self, places: Ints) -> Links:
         """Some of them."""
         return Links(self.hops[places], self.passages[places], self.weights[places])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bridge:
+    """What the bridge found; n passages in sight, m linked pairs that were looked at closely.
+
+    Attributes:
+        scores: (n,) of each passage, from 0; 0 where no pair leads to it.
+        linked: the pairs.
+        words, sense: (m,) what the second of a pair adds of what the first lacks.
+    """
+
+    scores: Floats
+    linked: Links
+    words: Floats
+    sense: Floats
+
+    def best(self, passage: int) -> int:
+        """The place of the pair that gave a passage its score, the first of equals; -1: none."""
+        found = (self.linked.passages == passage).nonzero()[0]
+        worth = self.linked.weights[found] * (self.words[found] + self.sense[found])
+        return int(found[worth.argmax()]) if len(found) and worth.max() > 0 else -1
 
 
 def links(memory: Index, first_hops: Ints, scores: Floats, about_bonus: float) -> Links:
@@ -101,8 +123,8 @@ def bridge(
     seen: Sight,
     linked: Links,
     settings: RecallSettings,
-) -> Floats:
-    """The bridge score of every passage in sight, shape (n,), from 0; 0 where none leads to it.
+) -> Bridge:
+    """The bridge score of every passage in sight, and the pairs that lead to them.
 
     Args:
         memory: the index.
@@ -113,7 +135,7 @@ def bridge(
     """
     result = np.zeros(len(seen.passages))
     if not len(linked.hops):
-        return result
+        return Bridge(result, linked, result[:0], result[:0])
     places, hops = seen.places(linked.passages), seen.places(linked.hops)
     words = _missing_terms(question, seen, hops, places)
     weight = linked.weights
@@ -121,9 +143,28 @@ def bridge(
     promise = weight * (words + np.maximum(0.0, seen.cosines[places]))
     kept = np.sort(highest(promise, settings.bridge_k))
     kept = kept[promise[kept] > 0]
-    sense = _missing_sense(memory, seen, linked.only(kept), settings)
-    np.maximum.at(result, places[kept], weight[kept] * (words[kept] + sense))
-    return result
+    near, words = linked.only(kept), words[kept]
+    sense = _missing_sense(memory, seen, near, settings)
+    np.maximum.at(result, places[kept], near.weights * (words + sense))
+    return Bridge(result, near, words, sense)
+
+
+def telling(memory: Index, hop: int, passage: int) -> list[tuple[int, int, float]]:
+    """The telling names by which two passages are linked, the most telling first.
+
+    Returns:
+        (an entity that the first names, the same or one called alike that the second names,
+        strength of the link), ties by id.
+    """
+    entities = memory.named.row(hop)
+    rarity = memory.rarity(entities)
+    entities, rarity = entities[rarity > 0], rarity[rarity > 0]
+    near, via, strength = _with_synonyms(memory, np.arange(len(entities)), entities, rarity)
+    kept = among(memory.named.row(passage), via)
+    near, via, strength = entities[near[kept]], via[kept], strength[kept]
+    ranks = memory.entities.ids.ranks
+    order = np.lexsort((ranks(via), ranks(near), -strength))
+    return [(int(near[at]), int(via[at]), float(strength[at])) for at in order.tolist()]
 
 
 def _with_synonyms(
@@ -183,9 +224,9 @@ def _missing_sense(memory: Index, seen: Sight, linked: Links, settings: RecallSe
     distinct, places = np.unique([linked.hops, linked.passages], return_inverse=True)
     hops, passages = places.reshape(2, -1)
     vectors = _windowed(memory, distinct, settings)
-    among = np.einsum("pd,pd->p", vectors[hops], vectors[passages])
+    shared = np.einsum("pd,pd->p", vectors[hops], vectors[passages])
     cosines = seen.cosines[seen.places(distinct)]
-    rest: Floats = np.maximum(0.0, cosines[passages] - cosines[hops] * among)
+    rest: Floats = np.maximum(0.0, cosines[passages] - cosines[hops] * shared)
     return rest
 
 

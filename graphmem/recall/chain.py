@@ -27,16 +27,16 @@ from numpy.typing import NDArray
 from graphmem.errors import InvalidInput
 from graphmem.index.index import Index
 from graphmem.index.lists import Floats, Ints, among, each_once, without
-from graphmem.index.lists import places as places_in
 from graphmem.recall.bridge import bridge, likely, links
 from graphmem.recall.candidates import candidates
 from graphmem.recall.clock import Clock
+from graphmem.recall.found import Found, Parts
 from graphmem.recall.past import Past
 from graphmem.recall.prior import Prior, weigh
 from graphmem.recall.question import Question, ask
 from graphmem.recall.seeds import Fits, Reset, Seeds, find_seeds, fit
 from graphmem.recall.sight import look
-from graphmem.recall.succession import current_first, held_first, lift_later
+from graphmem.recall.succession import Lifted, current_first, held_first, lift_later
 from graphmem.recall.walk import Reached, walk
 from graphmem.recall.wanted import Wanted
 from graphmem.settings import RecallSettings
@@ -52,7 +52,17 @@ from graphmem.types import (
     Seed,
 )
 
-__all__ = ["Rows", "recall"]
+__all__ = [
+    "Read",
+    "Rows",
+    "Showing",
+    "answered",
+    "find",
+    "least_fit",
+    "raised",
+    "recall",
+    "showing",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +76,6 @@ class Rows:
 
 Read = Callable[[Sequence[str], Sequence[str], Sequence[str]], Rows]
 """Reads rows by the ids of passages, facts and entities."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """A ranking and what it rests on; n passages.
-
-    Attributes:
-        route, reason: as in ``Recall``.
-        ranking: passages that may be shown, best first.
-        passages: (n,) all that were ranked, ascending.
-        scores: (n,) what they are ranked by, each at least 0.
-        fits: how well facts fit the question.
-        seeds: where the walk began; None without a walk.
-    """
-
-    route: Route
-    reason: str
-    ranking: Ints
-    passages: Ints
-    scores: Floats
-    fits: Fits
-    seeds: Seeds | None = None
 
 
 def recall(
@@ -129,22 +117,41 @@ def recall(
     clock = Clock()
     with clock.stage("total"):
         with memory.lock:
-            reason = _why_empty(memory, query, session)
-            if reason:
-                return Recall(query, scope, reason=reason, timings=clock.spent)
-            vector = _checked(memory, vector)
             wanted = Wanted(memory, session, past)
-            found = _find(memory, query, vector, wanted, top_k, settings, clock)
-            if found is None:
-                reason = "nothing that is stored is of that time"
-                return Recall(query, scope, reason=reason, timings=clock.spent)
-            shown = _shown(memory, found, wanted, top_k, settings.seed_near)
+            found = find(memory, query, vector, wanted, top_k, settings, clock)
+            if isinstance(found, str):
+                return Recall(query, scope, reason=found, timings=clock.spent)
+            shown = showing(memory, found, wanted, top_k, settings.seed_near)
         with clock.stage("read"):
             rows = read(shown.passage_ids, shown.fact_ids, shown.entity_ids)
             if past is not None:
                 rows = replace(rows, facts={**rows.facts, **past.facts(shown.fact_ids)})
-        answer = _answer(Recall(query, scope, timings=clock.spent), found, shown, rows)
+        answer = answered(Recall(query, scope, timings=clock.spent), found, shown, rows)
     return answer
+
+
+def find(
+    memory: Index,
+    query: str,
+    vector: NDArray[np.float32] | None,
+    wanted: Wanted,
+    top_k: int,
+    settings: RecallSettings,
+    clock: Clock,
+) -> Found | str:
+    """The ranking and what it rests on, or why there is nothing to rank.
+
+    Needs the memory's lock. The arguments are those of ``recall``.
+
+    Raises:
+        InvalidInput: a vector that does not fit the memory's.
+    """
+    reason = _why_empty(memory, query, wanted.session)
+    if reason:
+        return reason
+    vector = _checked(memory, vector)
+    found = _find(memory, query, vector, wanted, top_k, settings, clock)
+    return "nothing that is stored is of that time" if found is None else found
 
 
 def _why_empty(memory: Index, query: str, session: str | None) -> str:
@@ -192,7 +199,9 @@ def _find(
     with clock.stage("facts"):
         prior = weigh(memory, question, seen, settings, top_k)
         fits = fit(prior, wanted.is_live(prior.facts), settings.fact_prior)
-    by_prior = partial(_by_prior, memory, prior, fits, wanted, top_k=top_k, settings=settings)
+    by_prior = partial(
+        _by_prior, memory, question, prior, fits, wanted, top_k=top_k, settings=settings
+    )
     if vector is None:
         # By words, only passages that share one.
         kept = np.nonzero(prior.sight.share > 0)[0]
@@ -224,6 +233,7 @@ def _looked_at(
 
 def _by_prior(
     memory: Index,
+    question: Question,
     prior: Prior,
     fits: Fits,
     wanted: Wanted,
@@ -235,20 +245,33 @@ def _by_prior(
     settings: RecallSettings,
 ) -> Found:
     """The ranking without a walk: by h, and the messages' own sense."""
-    scores = prior.scores + settings.own_weight * prior.own
-    passages, scores = prior.passages[places], scores[places]
+    parts = Parts(prior.scores[places], settings.own_weight * prior.own[places])
+    passages, scores = prior.passages[places], parts.scores
     best = _best(memory, passages, scores, max(top_k, settings.later_among))
-    ranking = _up_to_date(memory, best, fits, wanted, settings)
-    return Found(route, reason, ranking, passages, scores, fits)
+    last = _up_to_date(memory, best, fits, wanted, settings)
+    return Found(
+        route,
+        reason,
+        last.ranking,
+        passages,
+        scores,
+        parts,
+        question,
+        prior.sight,
+        prior,
+        fits,
+        lifts=(last,),
+    )
 
 
 def _up_to_date(
     memory: Index, ranking: Ints, fits: Fits, wanted: Wanted, settings: RecallSettings
-) -> Ints:
+) -> Lifted:
     """The ranking with what holds above what it replaced, or what held above what was over."""
     if wanted.past is not None:
         return held_first(memory, ranking, fits, wanted.is_over, among=settings.later_among)
-    return wanted.only(current_first(memory, ranking, fits))
+    lifted = current_first(memory, ranking, fits)
+    return replace(lifted, ranking=wanted.only(lifted.ranking))
 
 
 def _by_walk(
@@ -270,7 +293,7 @@ def _by_walk(
         # What only the walk came to was not looked at yet: it answers little by itself.
         passages = np.concatenate([prior.passages, more])
         so_far = np.concatenate(
-            [(prior.scores + walked) / 2, _risen(reached.rank(more), settings) / 2]
+            [(prior.scores + walked) / 2, raised(reached.rank(more), settings) / 2]
         )
         hops = memory.passages.ids.highest(passages, so_far, settings.first_hops)
         linked = links(memory, passages[hops], so_far[hops], settings.about_bonus)
@@ -279,16 +302,18 @@ def _by_walk(
         beyond = each_once(np.concatenate([more, without(linked.passages, prior.passages)]))
         seen = prior.sight.join(look(memory, question, beyond, settings))
         bridged = bridge(memory, question, seen, linked, settings)
-        scores = settings.bridge_weight * bridged
-        known = seen.places(prior.passages)
-        scores[known] += walked + settings.own_weight * prior.own
-        new = seen.places(beyond)
-        scores[new] += prior.share_of_own(seen.own[new]) * settings.own_weight
-        scores[new] += _risen(reached.rank(beyond), settings)
+        size = len(seen.passages)
+        parts = Parts(np.zeros(size), np.zeros(size), settings.bridge_weight * bridged.scores)
+        known, new = seen.places(prior.passages), seen.places(beyond)
+        parts.reached[known], parts.own[known] = walked, settings.own_weight * prior.own
+        parts.reached[new] = raised(reached.rank(beyond), settings)
+        parts.own[new] = settings.own_weight * prior.share_of_own(seen.own[new])
+        scores = parts.scores
     with clock.stage("order"):
         best = _best(memory, seen.passages, scores, max(top_k, settings.later_among))
+        lifts = []
         if wanted.past is None:
-            best = lift_later(
+            later = lift_later(
                 memory,
                 best,
                 fits,
@@ -296,20 +321,37 @@ def _by_walk(
                 alike=settings.later_alike,
                 as_good=settings.later_as_good,
             )
-        ranking = _up_to_date(memory, wanted.only(best), fits, wanted, settings)
+            lifts, best = [later], later.ranking
+        lifts.append(_up_to_date(memory, wanted.only(best), fits, wanted, settings))
     reason = f"seeded by facts: {len(seeds.facts)}, by names in the question: {len(seeds.named)}"
-    return Found("graph", reason, ranking, seen.passages, scores, fits, seeds)
+    return Found(
+        "graph",
+        reason,
+        lifts[-1].ranking,
+        seen.passages,
+        scores,
+        parts,
+        question,
+        seen,
+        prior,
+        fits,
+        tuple(lifts),
+        seeds,
+        reached,
+        bridged,
+    )
 
 
 def _walked(prior: Prior, reached: Reached, settings: RecallSettings) -> Floats:
     """z: the walk's score of each passage, 0 to 1."""
     # Where no fact leads, the walk does not come, however well a passage answers by itself.
     return np.maximum(
-        _risen(reached.rank(prior.passages), settings), prior.scores**settings.passage_power
+        raised(reached.rank(prior.passages), settings), prior.scores**settings.passage_power
     )
 
 
-def _risen(ranks: Floats, settings: RecallSettings) -> Floats:
+def raised(ranks: Floats, settings: RecallSettings) -> Floats:
+    """What the walk's ranks count in a score: made concave, 0 to 1."""
     half = settings.walk_half
     return (1 + half) * ranks / (ranks + half)
 
@@ -320,7 +362,7 @@ def _best(memory: Index, passages: Ints, scores: Floats, count: int) -> Ints:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class Showing:
     """What is shown of an answer, by id.
 
     Attributes:
@@ -352,28 +394,28 @@ class _Shown:
         return [id_ for id_, _, _ in self.seeds]
 
 
-def _shown(memory: Index, found: Found, wanted: Wanted, top_k: int, near: float) -> _Shown:
+def showing(memory: Index, found: Found, wanted: Wanted, top_k: int, near: float) -> Showing:
+    """What is shown of what was found; a withheld fact counts by ``least_fit``."""
     ranking = found.ranking[:top_k]
     seeds, facts = found.seeds, memory.facts.ids
     seed_facts = _NONE if seeds is None else seeds.facts
     scores = [] if seeds is None else seeds.scores.tolist()
-    # A withheld fact counts where it fits as well as a seed, or as the best where there is none.
-    floor = min(scores, default=near * float(found.fits.scores.max(initial=0.0)))
     stated = memory.facts.stated.gather(ranking)[:2]
-    return _Shown(
+    return Showing(
         memory.passages.ids.texts(ranking),
-        _scores(found, ranking).tolist(),
+        found.score(ranking).tolist(),
         [facts.texts(one) for one in _ways(memory, stated, wanted, seed_facts, len(ranking))],
         [facts.texts(one) for one in _outdated(memory, stated, wanted, len(ranking))],
         list(zip(facts.texts(seed_facts), scores, strict=True)),
         [] if seeds is None else _seeds(memory, seeds.reset),
-        found.fits.withheld(memory, floor),
+        found.fits.withheld(memory, least_fit(found, near)),
     )
 
 
-def _scores(found: Found, passages: Ints) -> Floats:
-    """Of ranked passages; 0 for those that were not scored."""
-    return np.append(found.scores, 0.0)[places_in(found.passages, passages)]
+def least_fit(found: Found, near: float) -> float:
+    """How well a withheld fact must fit to be counted: as a seed, or as the best without any."""
+    scores = [] if found.seeds is None else found.seeds.scores.tolist()
+    return float(min(scores, default=near * float(found.fits.scores.max(initial=0.0))))
 
 
 def _outdated(memory: Index, stated: tuple[Ints, Ints], wanted: Wanted, count: int) -> list[Ints]:
@@ -417,7 +459,8 @@ def _seeds(memory: Index, start: Reset) -> list[tuple[str, float, str]]:
     return list(zip(ids, weights[order].tolist(), reasons, strict=True))
 
 
-def _answer(empty: Recall, found: Found, shown: _Shown, rows: Rows) -> Recall:
+def answered(empty: Recall, found: Found, shown: Showing, rows: Rows) -> Recall:
+    """The recall of what was found, from the rows that are still there."""
     passages = zip(shown.passage_ids, shown.scores, shown.on_the_way, shown.outdated, strict=True)
 
     def known(ids: Sequence[str]) -> tuple[Fact, ...]:

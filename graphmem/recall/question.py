@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ class Question:
     """A question as one index knows it; T terms.
 
     Attributes:
+        terms: (T,) what is looked for, as text.
         holders: (term, passage that has it, how often), by term, then passage.
         counts: (P + 1, T) how often each passage has each term; the last is nobody's.
         idf: (T,) weight of each term, those that no passage has included.
@@ -30,6 +32,7 @@ class Question:
         vector: its embedding, or None.
     """
 
+    terms: Sequence[str]
     holders: tuple[Ints, Ints, Floats]
     counts: NDArray[np.uint16]
     idf: Floats
@@ -54,9 +57,8 @@ def question_text(memory: Index, query: str) -> str:
 def ask(memory: Index, query: str, vector: NDArray[np.float32] | None) -> Question:
     """Look a question up."""
     asked = words(query)
-    wanted = memory.lexicon.terms(
-        sorted(terms([word for word in asked if word not in memory.hub_words]))
-    )
+    texts = sorted(terms([word for word in asked if word not in memory.hub_words]))
+    wanted = memory.lexicon.terms(texts)
     held = memory.lexicon.spread(wanted)
     found, passages, times = holders = memory.lexicon.holders(wanted)
     counts = np.zeros((len(memory.passages) + 1, len(wanted)), dtype=np.uint16)
@@ -66,6 +68,7 @@ def ask(memory: Index, query: str, vector: NDArray[np.float32] | None) -> Questi
     named = named[~memory.is_hub(named)]
     speakers = memory.passages.speakers
     return Question(
+        texts,
         holders,
         counts,
         np.log1p((size - held + 0.5) / (held + 0.5)),

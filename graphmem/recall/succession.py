@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,10 +12,43 @@ from graphmem.index.lists import Bools, Floats, Ints
 from graphmem.index.lists import among as is_among
 from graphmem.recall.seeds import Fits
 
-__all__ = ["current_first", "held_first", "lift_later"]
+__all__ = ["Lifted", "current_first", "held_first", "lift_later"]
 
 # A passage that tells more than what was replaced may fit the question best by something else.
 _NEARLY = 0.5
+
+
+def _nobody() -> Ints:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lifted:
+    """A ranking after some passages were put above others; k pairs.
+
+    Attributes:
+        ranking: as it is then, best first.
+        before: as it was.
+        earlier, later: (k,) of each pair the passage that is brought up to date, and the one that
+            does and stands above it.
+        replaced, by: (k,) the facts that say so.
+    """
+
+    ranking: Ints
+    before: Ints
+    earlier: Ints = field(default_factory=_nobody)
+    later: Ints = field(default_factory=_nobody)
+    replaced: Ints = field(default_factory=_nobody)
+    by: Ints = field(default_factory=_nobody)
+
+    def pair_of(self, passage: int) -> int:
+        """The place of the pair that lifted a passage; -1 where it was not lifted."""
+        before = self.before.tolist()
+        for at in (self.later == passage).nonzero()[0].tolist():
+            below = int(self.earlier[at])
+            if passage not in before or before.index(passage) > before.index(below):
+                return int(at)
+        return -1
 
 
 def lift_later(
@@ -25,7 +59,7 @@ def lift_later(
     among: int,
     alike: float,
     as_good: float,
-) -> Ints:
+) -> Lifted:
     """The ranking with later passages moved just above the earlier ones that they bring up to date.
 
     For each of the ``among`` best passages and its best fact f, a fact g of a later session that
@@ -40,10 +74,11 @@ def lift_later(
         alike: least cosine of the two facts.
         as_good: least score of the later fact, as a share of the earlier one's.
     """
-    return _lifted(ranking, *_pairs(memory, ranking[:among], fits, alike, as_good))
+    pairs = _pairs(memory, ranking[:among], fits, alike, as_good)
+    return Lifted(_lifted(ranking, *pairs[:2]), ranking, *pairs)
 
 
-def current_first(memory: Index, ranking: Ints, fits: Fits) -> Ints:
+def current_first(memory: Index, ranking: Ints, fits: Fits) -> Lifted:
     """The ranking with what holds now just above what it replaced.
 
     Where a passage states a fact that was replaced and that fits at least half as well as its best
@@ -65,8 +100,10 @@ def current_first(memory: Index, ranking: Ints, fits: Fits) -> Ints:
     tells = np.zeros(len(stating), dtype=np.bool_)
     tells[place[by == stating[place]]] = True
     place, first = np.unique(place, return_index=True)
-    is_other = ~tells[place]
-    return _lifted(ranking, stating[place[is_other]], by[first[is_other]])
+    place, first = place[~tells[place]], first[~tells[place]]
+    earlier, later = stating[place], by[first]
+    order = _lifted(ranking, earlier, later)
+    return Lifted(order, ranking, earlier, later, facts[place], winners[place])
 
 
 def held_first(
@@ -76,7 +113,7 @@ def held_first(
     is_outdated: Callable[[Ints], Bools],
     *,
     among: int,
-) -> Ints:
+) -> Lifted:
     """The ranking of another time: of the ``among`` best, what was over by then stands last.
 
     Args:
@@ -88,7 +125,8 @@ def held_first(
     """
     stating, facts = _best_facts(memory, ranking[:among], fits)
     is_over = is_among(np.sort(stating[is_outdated(facts)]), ranking[:among])
-    return np.concatenate([ranking[:among][~is_over], ranking[:among][is_over], ranking[among:]])
+    order = [ranking[:among][~is_over], ranking[:among][is_over], ranking[among:]]
+    return Lifted(np.concatenate(order), ranking)
 
 
 def _lifted(ranking: Ints, earlier: Ints, later: Ints) -> Ints:
@@ -107,12 +145,15 @@ def _lifted(ranking: Ints, earlier: Ints, later: Ints) -> Ints:
 
 def _pairs(
     memory: Index, passages: Ints, fits: Fits, alike: float, as_good: float
-) -> tuple[Ints, Ints]:
-    """(earlier passage, the later one that brings it up to date), at most one for each passage."""
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """(earlier passage, the later one that brings it up to date, the fact of each that say so).
+
+    At most one for each passage.
+    """
     days, threads = memory.passages.days, memory.passages.threads
     dated, facts = _best_facts(memory, passages[np.isfinite(days(passages))], fits)
     if not len(facts):
-        return facts, facts
+        return facts, facts, facts, facts
     least = as_good * fits.score(facts)
     good = (fits.scores >= least.min()).nonzero()[0]
     good = good[~memory.facts.is_outdated(fits.facts[good])]
@@ -134,7 +175,7 @@ def _pairs(
     )
     place, others, stating = place[is_later], others[is_later], stating[is_later]
     if not len(place):
-        return place, place
+        return place, place, place, place
     senses = memory.senses["fact"]
     wanted, of_other = np.unique(others, return_inverse=True)
     cosine = senses.cosines(wanted, senses.take(facts))[place, of_other]
@@ -144,7 +185,8 @@ def _pairs(
     order = np.lexsort((ranks, -days(stating), -fits.score(others), place))
     _, first = np.unique(place[order], return_index=True)
     chosen = order[first]
-    return dated[place[chosen]], stating[chosen]
+    of = place[chosen]
+    return dated[of], stating[chosen], facts[of], others[chosen]
 
 
 def _best_facts(memory: Index, passages: Ints, fits: Fits) -> tuple[Ints, Ints]:

@@ -26,10 +26,12 @@ class Reached:
     Attributes:
         passages: ascending.
         ranks: of each, as a share of the highest.
+        top: the highest: the share of all walks that end at that passage.
     """
 
     passages: Ints
     ranks: Floats
+    top: float
 
     def best(self, count: int, ids: Ids) -> Ints:
         """The ``count`` passages of the highest rank, ties by id, ascending."""
@@ -73,7 +75,7 @@ def walk(memory: Index, start: Reset, settings: RecallSettings) -> Reached:
     passages, ranks = found.vertices[is_passage] // 2, found.values[is_passage]
     order = np.argsort(passages)
     top = float(ranks.max(initial=0.0))
-    return Reached(passages[order], ranks[order] / top if top > 0 else ranks[order])
+    return Reached(passages[order], ranks[order] / top if top > 0 else ranks[order], top)
 
 
 def _whole(graph: Graph, start: Reset, settings: RecallSettings) -> Ranks:

@@ -80,6 +80,7 @@ __all__ = [
     "messages",
     "passages",
     "pending_count",
+    "pending_work",
     "scopes",
     "sequence",
     "sources",
@@ -406,6 +407,14 @@ def pending_count(
     if is_leased is not None:
         statement = statement.where(pending.c.owner.is_not(None) == is_leased)
     return int(connection.execute(statement).scalar_one())
+
+
+def pending_work(connection: Connection, scope: Scope, kind: str, id_: str) -> dict[str, str]:
+    """What still is to be done with a row: work → why it failed last, ``""`` where it did not."""
+    statement = select(pending.c.work, pending.c.error).where(
+        mine(pending, scope), pending.c.kind == kind, pending.c.id == id_
+    )
+    return {row.work: row.error for row in connection.execute(statement)}
 
 
 def scopes(connection: Connection) -> list[Scope]:

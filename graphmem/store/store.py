@@ -56,6 +56,7 @@ from graphmem.types import (
     Source,
     Stats,
     Status,
+    VectorKind,
 )
 
 __all__ = ["Store"]
@@ -400,6 +401,11 @@ class Store:
         """How many items are queued or being worked on; only the latter where ``is_leased``."""
         with self._reading() as connection:
             return reading.pending_count(connection, scope, work, is_leased)
+
+    def pending_work(self, scope: Scope, kind: VectorKind, id: str) -> dict[str, str]:
+        """What still is to be done with a row, and why that failed last; see ``queue``."""
+        with self._reading() as connection:
+            return reading.pending_work(connection, scope, kind, id)
 
     # -- reading ---------------------------------------------------------------------------------
 

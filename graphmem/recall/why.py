@@ -1,0 +1,221 @@
+"""Why a passage is recalled for a question, or is not: the recall made again, and read off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphmem.errors import InvalidInput
+from graphmem.explanation import Explanation, Outcome, Part, why_withheld
+from graphmem.index.index import Index
+from graphmem.recall.chain import Read, Rows, Showing, answered, find, least_fit, showing
+from graphmem.recall.clock import Clock
+from graphmem.recall.found import Found
+from graphmem.recall.past import Past
+from graphmem.recall.wanted import Wanted
+from graphmem.recall.ways import Route, Ways
+from graphmem.recall.wording import Needs, worded
+from graphmem.settings import RecallSettings
+from graphmem.types import Recall, Scope
+
+__all__ = ["explain"]
+
+# Ways of the walk that are told; one by another of its starts each.
+_MOST_WAYS = 3
+_NO_VECTOR = "it has no vector yet: its own words alone count"
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What became of a passage, by ids."""
+
+    outcome: Outcome
+    reason: str
+    route: tuple[Route, ...] = ()
+    rank: int | None = None
+    score: float | None = None
+    parts: tuple[Part, ...] = ()
+    against: tuple[Part, ...] = ()
+    withheld: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def explain(
+    memory: Index,
+    query: str,
+    vector: NDArray[np.float32] | None,
+    read: Read,
+    passage_id: str,
+    *,
+    scope: Scope,
+    top_k: int = 5,
+    settings: RecallSettings = RecallSettings(),  # noqa: B008 - frozen
+    session: str | None = None,
+    past: Past | None = None,
+) -> Explanation:
+    """Why a passage is recalled, or not, by the same stages as ``recall`` and with its arguments.
+
+    Args:
+        memory: the scope's index.
+        query: the question.
+        vector: its embedding, as for ``recall``.
+        read: reads what is told.
+        passage_id: a passage of the scope.
+        scope: whose memory it is, for the result.
+        top_k: number of passages that are shown.
+        settings: the constants.
+        session: only passages of this session are meant.
+        past: what held and was known at another time.
+
+    Raises:
+        InvalidInput: ``top_k`` below 1, or a vector that does not fit the memory's.
+    """
+    if top_k < 1:
+        raise InvalidInput(f"top_k must be at least 1, not {top_k}")
+    with memory.lock:
+        wanted = Wanted(memory, session, past)
+        found = find(memory, query, vector, wanted, top_k, settings, Clock())
+        passage = memory.passages.ids.get(passage_id)
+        case = _excluded(memory, passage, wanted)
+        shown = None
+        if isinstance(found, str):
+            case = case or _Case("not reached", found)
+        else:
+            shown = showing(memory, found, wanted, top_k, settings.seed_near)
+            case = case or _judged(memory, found, wanted, passage, top_k, settings)
+        notes = _notes(memory, passage)
+    rows = _rows(read, passage_id, case, shown, past)
+    recall = Recall(query, scope)
+    if shown is not None and not isinstance(found, str):
+        recall = answered(recall, found, shown, rows)
+    withheld = tuple(rows.facts[id_] for id_ in case.withheld if id_ in rows.facts)
+    reason = case.reason
+    if case.outcome == "withheld":
+        reason = f"{', '.join(sorted({why_withheld(one) for one in withheld}))}: {reason}"
+    is_shown = case.outcome == "recalled"
+    return Explanation(
+        query,
+        scope,
+        passage_id,
+        case.outcome,
+        reason,
+        rows.passages.get(passage_id),
+        case.rank,
+        case.score,
+        top_k,
+        recall.route,
+        case.parts,
+        worded(case.route, query, rows),
+        () if is_shown else recall.passages,
+        case.against,
+        withheld,
+        notes,
+    )
+
+
+def _excluded(memory: Index, passage: int, wanted: Wanted) -> _Case | None:
+    """The case of a passage that this recall is not about; None of any other."""
+    if passage < 0:
+        return _Case("not reached", "it is stored, and will be found in a moment")
+    one = np.array([passage])
+    if wanted.session is not None and passage not in memory.passages.session(wanted.session):
+        return _Case("other session", "it is not of the session that was asked for")
+    if wanted.past is None or len(wanted.only(one)):
+        return None
+    if not wanted.past.passages([memory.passages.ids.text(passage)]):
+        return _Case("not of that time", "it was not known then")
+    return _Case("not of that time", "it was said later, and states nothing that held then")
+
+
+def _judged(
+    memory: Index,
+    found: Found,
+    wanted: Wanted,
+    passage: int,
+    top_k: int,
+    settings: RecallSettings,
+) -> _Case:
+    """The case of a passage that was looked for."""
+    ways = Ways(memory, found, wanted, settings)
+    rank, shown = _rank(memory, found, passage), found.ranking[:top_k]
+    withheld = _withheld(memory, found, passage, settings.seed_near)
+    score = None if rank is None else float(found.score(np.array([passage]))[0])
+    if rank is not None and rank <= top_k:
+        routes = tuple(ways.routes(passage, _MOST_WAYS))
+        reason = f"rank {rank} by the {found.route} route: {found.reason}"
+        parts = ways.parts(passage)
+        return _Case("recalled", reason, routes, rank, score, parts, withheld=withheld)
+    against = ways.parts(int(shown[-1])) if len(shown) else ()
+    if rank is None or score is None:
+        alone = ways.answers(passage)
+        words = f"{alone.share:.0%} of the question's words" if alone.terms else "none of its words"
+        reason = (
+            f"neither near the question nor led to: it has {words}, similarity {alone.sense:.2f}"
+        )
+        outcome: Outcome = "not reached"
+        case = _Case(outcome, reason, against=against, withheld=withheld)
+    else:
+        least = float(found.score(shown[-1:])[0])
+        reason = f"rank {rank}, and {len(shown)} are shown: {score:.3f} against {least:.3f}"
+        routes = tuple(ways.routes(passage, _MOST_WAYS))
+        parts = ways.parts(passage)
+        case = _Case("outranked", reason, routes, rank, score, parts, against, withheld)
+    if not withheld:
+        return case
+    told = "it states what fits the question but may not lead to it; " + case.reason
+    return replace(case, outcome="withheld", reason=told)
+
+
+def _rank(memory: Index, found: Found, passage: int) -> int | None:
+    """A passage's place in the ranking from 1, ties by id; None where it was not ranked."""
+    order: list[int] = found.ranking.tolist()
+    if passage in order:
+        return order.index(passage) + 1
+    if passage not in found.passages:
+        return None
+    rest = found.passages[~np.isin(found.passages, found.ranking)]
+    score = found.score(np.array([passage]))[0]
+    scores, ranks = found.score(rest), memory.passages.ids.ranks(rest)
+    mine = ranks[rest == passage][0]
+    is_better = (scores > score) | ((scores == score) & (ranks < mine))
+    return len(order) + int(np.count_nonzero(is_better)) + 1
+
+
+def _withheld(memory: Index, found: Found, passage: int, near: float) -> tuple[str, ...]:
+    """Ids of a passage's facts that fit well enough but may not seed, best first, ties by id."""
+    facts = memory.facts.stated.row(passage)
+    scores = found.fits.score(facts)
+    is_live = np.isin(facts, found.fits.facts[found.fits.live])
+    kept = ~is_live & (scores > 0) & (scores >= least_fit(found, near))
+    facts, scores = facts[kept], scores[kept]
+    order = np.lexsort((memory.facts.ids.ranks(facts), -scores))
+    return tuple(memory.facts.ids.texts(facts[order]))
+
+
+def _notes(memory: Index, passage: int) -> tuple[str, ...]:
+    if passage < 0 or memory.senses["passage"].has(np.array([passage]))[0]:
+        return ()
+    return (_NO_VECTOR,)
+
+
+def _rows(
+    read: Read, passage_id: str, case: _Case, shown: Showing | None, past: Past | None
+) -> Rows:
+    """What is told, of one state of the store."""
+    needs = Needs(case.route)
+    passages, facts, entities = needs.passages, [*needs.facts, *case.withheld], needs.entities
+    if shown is not None:
+        passages = [*shown.passage_ids, *passages]
+        facts, entities = [*shown.fact_ids, *facts], [*shown.entity_ids, *entities]
+    rows = read(_once([passage_id, *passages]), _once(facts), _once(entities))
+    if past is None:
+        return rows
+    held: Mapping = past.facts(_once(facts))  # type: ignore[type-arg]
+    return replace(rows, facts={**rows.facts, **held})
+
+
+def _once(ids: list[str]) -> list[str]:
+    return list(dict.fromkeys(ids))

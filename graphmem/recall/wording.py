@@ -1,0 +1,153 @@
+"""Ways in words: what was read of the store for a path by ids, and what each step means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from graphmem.explanation import Path, Place, Quote, Step, why_withheld
+from graphmem.identity import normal_form
+from graphmem.passages import sentences
+from graphmem.recall.chain import Rows
+from graphmem.recall.ways import Leg, Route, Spot
+from graphmem.types import Fact, Passage
+from graphmem.words import words
+
+__all__ = ["Needs", "worded"]
+
+
+class Needs:
+    """The ids of the rows that routes are told with, each once."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._legs = [leg for route in routes for leg in route.legs]
+
+    @cached_property
+    def passages(self) -> list[str]:
+        """Of passages."""
+        said = [id_ for leg in self._legs for id_ in leg.passages]
+        return list(dict.fromkeys(self._spots("passage") + said))
+
+    @cached_property
+    def facts(self) -> list[str]:
+        """Of facts."""
+        facts = [id_ for leg in self._legs for id_ in leg.facts]
+        return list(dict.fromkeys(self._spots("fact") + facts))
+
+    @cached_property
+    def entities(self) -> list[str]:
+        """Of entities."""
+        names = [id_ for leg in self._legs for id_ in leg.names]
+        return list(dict.fromkeys(self._spots("entity") + names))
+
+    def _spots(self, kind: str) -> list[str]:
+        return [id_ for leg in self._legs for name, id_ in (leg.source, leg.target) if name == kind]
+
+
+def worded(routes: Sequence[Route], query: str, rows: Rows) -> tuple[Path, ...]:
+    """Routes as paths; one that leads over what was forgotten meanwhile is left out.
+
+    Args:
+        routes: by ids.
+        query: the question.
+        rows: what ``Needs`` names, as far as it is still there.
+    """
+    paths = []
+    for route in routes:
+        steps = [_step(leg, query, rows) for leg in route.legs]
+        known = tuple(step for step in steps if step is not None)
+        if len(known) == len(steps):
+            paths.append(Path(known, route.share, route.part))
+    return tuple(paths)
+
+
+def _step(leg: Leg, query: str, rows: Rows) -> Step | None:
+    """A leg in words; None where an end of it is not there any more."""
+    source, target = (_place(spot, query, rows) for spot in (leg.source, leg.target))
+    facts = tuple(rows.facts[id_] for id_ in leg.facts if id_ in rows.facts)
+    if source is None or target is None or len(facts) < len(leg.facts):
+        return None
+    names = [rows.entities[id_].name for id_ in leg.names if id_ in rows.entities]
+    said = [rows.passages[id_] for id_ in leg.passages if id_ in rows.passages]
+    quotes = tuple(_quote(one, [fact for fact in facts if one.id in fact.passages]) for one in said)
+    return Step(leg.kind, source, target, leg.weight, _meaning(leg, facts, names), facts, quotes)
+
+
+def _place(spot: Spot, query: str, rows: Rows) -> Place | None:
+    kind, id_ = spot
+    if kind == "question":
+        return Place(kind, "", query)
+    if kind == "fact":
+        return Place(kind, id_, rows.facts[id_].text) if id_ in rows.facts else None
+    if kind == "entity":
+        return Place(kind, id_, rows.entities[id_].name) if id_ in rows.entities else None
+    return Place(kind, id_, rows.passages[id_].full_text) if id_ in rows.passages else None
+
+
+def _meaning(leg: Leg, facts: Sequence[Fact], names: Sequence[str]) -> str:
+    if leg.kind == "fits":
+        return "the fact fits the question"
+    if leg.kind == "names":
+        return "the question names it"
+    if leg.kind == "end":
+        return "the fact is about it"
+    if leg.kind == "alike":
+        return f"names alike, cosine {leg.sense:.2f}"
+    if leg.kind == "fact":
+        alike = f", and names alike, cosine {leg.sense:.2f}" if leg.sense else ""
+        return f"{_stated(facts)}{alike}"
+    if leg.kind == "mention":
+        return f"the passage states: {_stated(facts)}"
+    if leg.kind == "answers":
+        return f"{_covered(leg)}, similarity {leg.sense:.2f}"
+    if leg.kind == "bridge":
+        shared = f"both name {', '.join(names)}; " if names else ""
+        return f"{shared}it adds {_added(leg)}"
+    new, old = (*facts, *facts)[:2]
+    return f"it brings up to date: {old.text}; now: {new.text}"
+
+
+def _stated(facts: Sequence[Fact]) -> str:
+    return "; ".join(map(_with_standing, facts))
+
+
+def _with_standing(fact: Fact) -> str:
+    return fact.text if fact.is_live else f"{fact.text} ({why_withheld(fact)})"
+
+
+def _covered(leg: Leg) -> str:
+    if not leg.terms:
+        return "it shares no word with the question"
+    return f"it has {leg.share:.0%} of the question's words ({', '.join(leg.terms)})"
+
+
+def _added(leg: Leg) -> str:
+    sense = f"sense {leg.sense:.2f}"
+    return f"{', '.join(leg.terms)} and {sense}" if leg.terms else sense
+
+
+def _quote(passage: Passage, facts: Sequence[Fact]) -> Quote:
+    return Quote(
+        passage.id,
+        passage.message_id,
+        passage.speaker,
+        passage.said_at,
+        _telling(passage, facts),
+    )
+
+
+def _telling(passage: Passage, facts: Sequence[Fact]) -> str:
+    """The first sentence that names both ends of a fact, or all words of the passage.
+
+    Who speaks of themselves names the other end.
+    """
+    text = passage.text
+    speaker = normal_form(passage.speaker)
+    for fact in facts:
+        ends = [end for end in (fact.subject, fact.object) if normal_form(end) != speaker]
+        wanted = {word for end in ends for word in words(end)}
+        for start, end in sentences(text) if wanted else ():
+            sentence = text[start:end].strip()
+            if wanted <= set(words(sentence)):
+                return sentence
+    return text

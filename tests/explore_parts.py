@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from graphmem import GraphMemory, GraphMemoryBlock, demo
+from graphmem import GraphMemory
 from graphmem.explore import Graph, graph_of
-from graphmem.extractors.rules import RulesExtractor
 from graphmem.facts import entity_id, fact_id
 from graphmem.types import Fact, Passage
 
 NOON = datetime(2025, 3, 1, 12, tzinfo=timezone.utc)
-DEMO = demo.load()
 
 
 def fact(subject: str, predicate: str, object_: str, polarity: bool = True, **more) -> Fact:
@@ -53,11 +49,18 @@ def talk() -> Graph:
 
 def played(folder: Path) -> GraphMemory:
     """A memory with the shipped conversation, as the rules read it."""
+    import asyncio  # who only makes facts need not load the framework
+    from contextlib import closing
+
+    from graphmem import GraphMemoryBlock, demo
+    from graphmem.extractors.rules import RulesExtractor
+
+    told = demo.load()
     uri = f"sqlite:///{folder / 'demo.db'}"
     block = GraphMemoryBlock(
-        uri=uri, scope=DEMO.user, assistant_name=DEMO.assistant, extractor=RulesExtractor()
+        uri=uri, scope=told.user, assistant_name=told.assistant, extractor=RulesExtractor()
     )
     with closing(block):
-        asyncio.run(demo.play(DEMO, block))
+        asyncio.run(demo.play(told, block))
         assert block.memory.drain(120) == 0
-    return GraphMemory.open(uri, scope=DEMO.user)
+    return GraphMemory.open(uri, scope=told.user)

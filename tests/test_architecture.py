@@ -68,7 +68,7 @@ ENGINES = {
     "spacy": ["graphmem.extractors.rules"],
     "openai": ["graphmem.extractors.openai", "graphmem.experiments.systems.served"],
     "networkx": ["graphmem.explore.graph", "graphmem.explore.files"],
-    "matplotlib": ["graphmem.experiments.report.plots", "graphmem.explore.pictures"],
+    "matplotlib": ["graphmem.experiments.report.plots", "graphmem.explore.canvas"],
     "llama_index": [
         "graphmem.block",
         "graphmem.embedding",

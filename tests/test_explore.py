@@ -10,12 +10,12 @@ from datetime import datetime, timezone
 
 import networkx
 import pytest
-from builders import open_memory
-from explore_parts import NOON, fact, passage, talk
 from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.graph_stores import SimplePropertyGraphStore
 
+from builders import open_memory
+from explore_parts import NOON, fact, passage, talk
 from graphmem import Message, explore
 from graphmem.errors import InvalidInput, MissingDependency, NotFound
 from graphmem.explore import graph_of

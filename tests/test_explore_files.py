@@ -6,11 +6,11 @@ from datetime import datetime, timedelta, timezone
 
 import networkx
 import pytest
-from explore_parts import talk
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from networkx.utils import graphs_equal
 
+from explore_parts import talk
 from graphmem import explore
 from graphmem.errors import InvalidInput, NotFound
 

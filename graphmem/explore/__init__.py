@@ -6,6 +6,7 @@
 from graphmem.explore.files import read, write
 from graphmem.explore.graph import Edge, Graph, edges_of, entity_of, graph_of, vertices_of
 from graphmem.explore.measures import Centrality, Way, centrality, communities, shortest_paths
+from graphmem.explore.pictures import draw, draw_diff
 from graphmem.explore.property_graph import to_property_graph
 from graphmem.explore.subgraphs import around, of_recall, of_session, without_passages
 
@@ -17,6 +18,8 @@ __all__ = [
     "around",
     "centrality",
     "communities",
+    "draw",
+    "draw_diff",
     "edges_of",
     "entity_of",
     "graph_of",

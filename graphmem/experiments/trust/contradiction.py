@@ -250,7 +250,8 @@ def _agreement(state: State) -> str:
     if (stats.facts, stats.pending, stats.unembedded) != (len(live), 0, 0):
         return f"the counts are {stats.facts}, {stats.pending}, {stats.unembedded}"
     if change.then is not None:
-        then = {key for _, _, key in memory.graph(passages=False, as_of=change.then).edges(keys=True)}
+        past = memory.graph(passages=False, as_of=change.then)
+        then = {key for _, _, key in past.edges(keys=True)}
         if not any(fact.id in then for fact in memory.facts() if state.is_stale(fact)):
             return f"the graph of {change.then:%Y-%m-%d} lacks what held then"
     state.memory.close()

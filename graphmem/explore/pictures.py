@@ -1,0 +1,204 @@
+"""Pictures of graphs: vertices as boxes, facts as arrows that say their predicate."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from graphmem.arguments import whole_number
+from graphmem.errors import NotFound
+from graphmem.explore.canvas import Arrow, Box, Canvas, shortened
+from graphmem.explore.graph import Graph, edges_of, entity_of, graph_of, vertices_of
+from graphmem.explore.layout import overlapping, settle, spread
+from graphmem.explore.measures import centrality
+from graphmem.types import Diff
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["MOST", "draw", "draw_diff"]
+
+MOST = 40
+"""How many vertices a picture shows at most: with their labels, more would be hard to read."""
+
+_MOST_LINES = 3
+_SIZES = ((8, (8.0, 5.4)), (18, (10.0, 6.8)))
+_LARGEST = (12.0, 8.0)
+_FEWER = 0.85
+
+
+def draw(
+    graph: Graph, *, title: str = "", highlight: Collection[str] = (), most: int = MOST
+) -> Figure:
+    """A picture of a graph: 12 by 8 inches at most, no label on another.
+
+    Entities are round boxes, speakers among them filled; passages are square ones. An arrow leads
+    from a fact's subject to its object; what is denied, no longer so or not believed has another
+    colour and other dashes. Of a graph with more than ``most`` vertices, or more than fit, the most
+    central entities are drawn, and below the title stands what is left out.
+
+    Args:
+        graph: what ``memory.graph`` gives.
+        title: at the top.
+        highlight: names or ids of vertices to mark; they are drawn before others.
+        most: how many vertices at most.
+
+    Returns:
+        A figure of its own, outside pyplot: ``figure.savefig("graph.png")``. Notebooks show it.
+
+    Raises:
+        InvalidInput: ``most`` is below 1.
+        MissingDependency: matplotlib is not installed.
+        NotFound: nothing in the graph is named as something to mark.
+    """
+    whole_number("most", most, 1)
+    marked = [_vertex(graph, name) for name in highlight]
+    while True:
+        sketch = _sketch(graph, _chosen(graph, marked, most), marked)
+        canvas = Canvas(*_size(len(sketch.boxes)), shortened(title, 90), _note(graph, sketch))
+        sizes = canvas.sizes(sketch.boxes)
+        places = spread(sizes, sketch.links, canvas.room)
+        places = settle(places, sizes, canvas.room, arrows=sketch.ends)
+        if most == 1 or not overlapping(places, sizes):
+            return canvas.paint(sketch.boxes, places, sketch.arrows)
+        most = max(int(most * _FEWER), 1)
+
+
+def draw_diff(diff: Diff, *, title: str = "", most: int = MOST) -> Figure:
+    """A picture of what changed: what is believed newly, no longer, and otherwise.
+
+    Raises:
+        MissingDependency: matplotlib is not installed.
+    """
+    changed = [after for _, after in diff.changed]
+    graph = graph_of([*diff.added, *diff.ended, *changed])
+    for name, facts in (("changed", changed), ("ended", diff.ended), ("added", diff.added)):
+        for one in facts:
+            graph.edges[one.subject_id, one.object_id, one.id]["change"] = name
+    return draw(graph, title=title, most=most)
+
+
+@dataclass(slots=True)
+class _Sketch:
+    """What is to be drawn, before it has a place."""
+
+    boxes: list[Box] = field(default_factory=list)
+    arrows: list[Arrow] = field(default_factory=list)
+    shown: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def links(self) -> list[tuple[int, int]]:
+        """What stands near what."""
+        pairs = []
+        for arrow in self.arrows:
+            if arrow.label is None:
+                pairs.append((arrow.source, arrow.target))
+            else:
+                pairs += [(arrow.source, arrow.label), (arrow.label, arrow.target)]
+        return sorted({(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]})
+
+    @property
+    def ends(self) -> list[tuple[int, int, int]]:
+        """Where each arrow starts, leads through and ends."""
+        return [
+            (one.source, one.source if one.label is None else one.label, one.target)
+            for one in self.arrows
+        ]
+
+
+def _chosen(graph: Graph, marked: Iterable[str], most: int) -> list[str]:
+    """The vertices to draw: those marked, few passages, and entities of the most central facts."""
+    passages = vertices_of(graph, "passage")
+    chosen = dict.fromkeys(marked)
+    if 3 * len(passages) <= most:  # a passage takes the room of two entities
+        chosen |= dict.fromkeys(passages)
+        most -= len(passages)
+    ranks = centrality(graph)
+    facts = [
+        (edge, sorted((ranks[edge[0]], ranks[edge[1]]))) for edge, _ in edges_of(graph, "fact")
+    ]
+    # An entity is drawn with what it is connected to, the ends of central facts before others.
+    for edge, _ in sorted(facts, key=lambda fact: [-rank for rank in fact[1]]):
+        if len(chosen.keys() | {*edge[:2]}) <= most:
+            chosen |= dict.fromkeys(edge[:2])
+    chosen |= dict.fromkeys(ranks)
+    return [*chosen][: max(most, 1)]
+
+
+def _sketch(graph: Graph, vertices: Iterable[str], marked: Collection[str]) -> _Sketch:
+    sketch = _Sketch()
+    for id_ in vertices:
+        sketch.shown[id_] = len(sketch.boxes)
+        sketch.boxes.append(_box(graph.nodes[id_], is_marked=id_ in marked))
+    said: dict[tuple[int, int, str], dict[str, None]] = {}
+    for (source, target, _), data in edges_of(graph, "fact"):
+        if source in sketch.shown and target in sketch.shown:
+            ends = sketch.shown[source], sketch.shown[target]
+            said.setdefault((*ends, _look(data)), {})[_label(data)] = None
+    for (one, other, look), predicates in said.items():
+        sketch.boxes.append(Box(_stacked(sorted(predicates)), look))
+        sketch.arrows.append(Arrow(one, other, look, len(sketch.boxes) - 1))
+    for kind in ("mention", "next"):
+        for (source, target, _), _ in edges_of(graph, kind):
+            if source in sketch.shown and target in sketch.shown:
+                sketch.arrows.append(Arrow(sketch.shown[source], sketch.shown[target], kind))
+    return sketch
+
+
+def _box(data: dict[str, Any], *, is_marked: bool) -> Box:
+    if data["kind"] == "entity":
+        look = "speaker" if data.get("is_speaker") else "entity"
+        return Box(shortened(data["name"], 22, 2), look, is_marked)
+    said_at = data.get("said_at")
+    who = [shortened(data["speaker"] or data["title"] or data["role"], 16)]
+    when = [f"{said_at:%Y-%m-%d}"] if said_at else []
+    return Box(f"{' · '.join(who + when)}\n{shortened(data['text'], 30, 2)}", "passage", is_marked)
+
+
+def _look(data: dict[str, Any]) -> str:
+    if data.get("change"):
+        return str(data["change"])
+    if data["status"] not in ("asserted", "verified"):
+        return "withheld"
+    if data["retired_at"] is not None:
+        return "ended"
+    return "fact" if data["polarity"] else "denied"
+
+
+def _label(data: dict[str, Any]) -> str:
+    said = data["predicate"] if data["polarity"] else f"not: {data['predicate']}"
+    return shortened(said, 22)
+
+
+def _stacked(lines: list[str]) -> str:
+    if len(lines) <= _MOST_LINES:
+        return "\n".join(lines)
+    return "\n".join([*lines[: _MOST_LINES - 1], f"+ {len(lines) - _MOST_LINES + 1} more"])
+
+
+def _size(boxes: int) -> tuple[float, float]:
+    return next((size for most, size in _SIZES if boxes <= most), _LARGEST)
+
+
+def _note(graph: Graph, sketch: _Sketch) -> str:
+    """What the picture shows, and what it leaves out."""
+    counts = []
+    for kind, name in (("entity", "entities"), ("passage", "passages")):
+        ids = vertices_of(graph, kind)
+        counts.append((name, len(ids), sum(id_ in sketch.shown for id_ in ids)))
+    facts = edges_of(graph, "fact")
+    inside = sum(one in sketch.shown and other in sketch.shown for (one, other, _), _ in facts)
+    counts.append(("facts", len(facts), inside))
+    shown = ", ".join(f"{drawn:,} {name}" for name, _, drawn in counts if drawn)
+    left = ", ".join(f"{all_ - drawn:,} {name}" for name, all_, drawn in counts if all_ > drawn)
+    return f"{shown or 'nothing to draw'}{f'  ·  left out: {left}' if left else ''}"
+
+
+def _vertex(graph: Graph, name: str) -> str:
+    if name in graph:
+        return name
+    try:
+        return entity_of(graph, name)
+    except NotFound as error:
+        raise NotFound(f"cannot mark {name!r:.80}: {error}") from error

@@ -17,6 +17,7 @@ from graphmem import wording
 from graphmem.plain import plain
 
 if TYPE_CHECKING:
+    from graphmem.explanation import Explanation, Part, Path, Place, Quote, Step
     from graphmem.types import (
         Candidate,
         Diff,
@@ -35,6 +36,7 @@ __all__ = [
     "Html",
     "check_html",
     "diff_html",
+    "explanation_html",
     "fact_html",
     "memory_html",
     "ranked_html",
@@ -53,11 +55,14 @@ MAX_CHARS = 600
 MAX_LINES = 50
 """Of one list. A notebook keeps what it shows, and a receipt can name thousands of ids."""
 _MAX_FACTS = 6
+_MAX_QUOTES = 2
+_MAX_PLACE = 80
 
 _CELL = "text-align: left; vertical-align: top; padding: 0.2em 0.7em 0.2em 0; white-space: normal"
 _NUMBER = "text-align: right; vertical-align: top; padding: 0.2em 0.7em 0.2em 0"
 _FAINT = "opacity: 0.7"
 _ID = "opacity: 0.7; font-size: 85%"
+_QUOTE = "margin: 0.3em 0 0.3em 1.2em"
 _BADGE = "padding: 0 0.4em; border-radius: 0.4em; white-space: nowrap; background: "
 _TINTS = {
     "good": "rgba(46, 160, 67, 0.25)",
@@ -114,7 +119,7 @@ def fact_html(fact: Fact) -> Html:
 
 def source_html(source: Source) -> Html:
     """A source: who said it and when, in which words, and what read it."""
-    words = _element("blockquote", _words(source.quote), style="margin: 0.2em 0 0.2em 1em")
+    words = _element("blockquote", _words(source.quote), style=_QUOTE)
     lines = [_line(_words(line), style=_FAINT) for line in wording.origin(source)]
     return _block(_line(_element("b", _words(wording.who(source)))), words, *lines)
 
@@ -189,6 +194,34 @@ def stats_html(stats: Stats) -> Html:
     return _counts(wording.counts(stats))
 
 
+def explanation_html(explanation: Explanation) -> Html:
+    """Why a passage was recalled, or why not: its score, and each way to it step by step."""
+    passage = explanation.passage
+    badge = _badge(explanation.outcome, "good" if explanation.is_recalled else "over")
+    above = [_words(f"{one.score:.3f} {one.passage.text}") for one in explanation.above]
+    withheld = [
+        _element("span", _stated(one), Html(" "), _status(one)) for one in explanation.withheld
+    ]
+    notes = [_words(note) for note in explanation.notes]
+    return _block(
+        _line(_element("b", _words(explanation.query))),
+        _line(_element("span", badge, Html(" "), _words(explanation.reason))),
+        _said(passage.speaker or passage.title, wording.day(passage), passage.text)
+        if passage
+        else _nothing(),
+        _line(_faint("score: "), _sum(explanation.parts, explanation.score)),
+        _line(
+            _faint("last shown: "),
+            _sum(explanation.against, explanation.above[-1].score if explanation.above else None),
+        ),
+        _steps(explanation.paths) if explanation.paths else _nothing(),
+        _line(_faint("shown instead: "), _element("br"), _lines(above, most=_MAX_FACTS)),
+        _line(_faint("withheld: "), _lines(withheld, most=_MAX_FACTS)),
+        _line(_faint("note: "), _lines(notes)),
+        _line(_id(explanation.passage_id)),
+    )
+
+
 def memory_html(uri: str, scope: Scope, stats: Stats | None, problem: str = "") -> Html:
     """A memory: where it is kept, whose it is meant for, and what that scope holds.
 
@@ -214,6 +247,7 @@ def table_html(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
 
 # --- parts of values -----------------------------------------------------------------------------
 
+_STEP = ("step", "weight", "from", "to", "why", "in whose words")
 _RANKED = ("score", "who", "when", "words", "facts on the way")
 
 
@@ -249,6 +283,52 @@ def _status(fact: Fact) -> Html:
     return _badge(fact.status, tint)
 
 
+def _said(who: str, when: str, words: str) -> Html:
+    """Somebody's words, and below them whose they are."""
+    by = " · ".join(part for part in (who, when) if part)
+    return _element("blockquote", _words(words), _line(_faint(by)), style=_QUOTE)
+
+
+def _sum(parts: Sequence[Part], score: float | None) -> Html:
+    """The parts of a score, the largest first, and what they add up to."""
+    if score is None or not parts:
+        return _nothing()
+    ordered = sorted(parts, key=lambda part: -part.score)
+    return _words(f"{score:.3f} = {' + '.join(f'{one.name} {one.score:.3f}' for one in ordered)}")
+
+
+def _steps(paths: Sequence[Path]) -> Html:
+    rows: list[list[Html]] = []
+    for path in paths:
+        name = _element("b", _words(f"{path.part}, {path.share:.0%}"))
+        rows.append([_cell(name), *[_cell()] * (len(_STEP) - 1)])
+        rows += [_step(one) for one in path.steps]
+    return _table(_STEP, _few(rows, len(_STEP)))
+
+
+def _step(step: Step) -> list[Html]:
+    return [
+        _text(step.kind),
+        _number(f"{step.weight:.3f}"),
+        _cell(_place(step.source)),
+        _cell(_place(step.target)),
+        _text(step.meaning),
+        _cell(_lines(map(_quote, step.quotes), most=_MAX_QUOTES)),
+    ]
+
+
+def _place(place: Place) -> Html:
+    if place.kind == "question":
+        return _faint("the question")
+    return _element("span", _faint(f"{place.kind} "), _words(_short(place.text)))
+
+
+def _quote(quote: Quote) -> Html:
+    day = f"{quote.said_at:%Y-%m-%d}" if quote.said_at else ""
+    by = " · ".join(part for part in (quote.speaker, day) if part)
+    return _element("span", _words(quote.text), Html(" "), _faint(by))
+
+
 def _candidates(candidates: Sequence[Candidate]) -> Html:
     rows = [
         [_text(one.kind), _cell(_words(one.text), _element("br"), _id(one.id)), _text(one.reason)]
@@ -268,11 +348,14 @@ _BADGE_LINE = (
 )
 
 
+def _short(text: str, width: int = _MAX_PLACE) -> str:
+    shown = plain(text)
+    return shown if len(shown) <= width else f"{shown[: width - 1]}…"
+
+
 def _words(text: str) -> Html:
     """Data as markup: visible, shortened, escaped, and running its own way."""
-    shown = plain(text)
-    if len(shown) > MAX_CHARS:
-        shown = f"{shown[: MAX_CHARS - 1]}…"
+    shown = _short(text, MAX_CHARS)
     return Html(f"<bdi>{escape(shown)}</bdi>") if shown else _nothing()
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from builders import open_memory
 from graphmem import markup
 from graphmem.errors import InvalidInput
+from graphmem.explanation import Explanation, Part, Path, Place, Quote, Step
 from graphmem.markup import MAX_CHARS, MAX_LINES
 from graphmem.plain import plain
 from graphmem.tables import table
@@ -33,7 +34,7 @@ from graphmem.types import (
 )
 
 AT = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
-SHOWN = (Recall, RankedPassage, Fact, Source, Receipt, Diff, LogCheck, Stats)
+SHOWN = (Explanation, Recall, RankedPassage, Fact, Source, Receipt, Diff, LogCheck, Stats)
 TRICKS = (
     "<script>alert(1)</script>",
     "</td></tr></table></bdi></div><img src=x onerror=alert(1)>",
@@ -81,6 +82,13 @@ def values(text):
     candidate = Candidate("fact", text, text, text, 1.0)
     entity = Entity(text, text)
     whose = Scope("ana")
+    quotes = (Quote(text, text, text, AT, text), Quote(text, text, "", None, text))
+    places = (Place("question", "", text), Place("fact", text, text), Place("passage", text, text))
+    steps = [
+        Step("fits", places[0], places[1], 0.5, text, (fact,), quotes),
+        Step("mention", places[1], places[2], 0.25, text, (over,)),
+    ]
+    path = Path(tuple(steps), 0.75, "walk")
     return [
         Recall(
             text,
@@ -96,6 +104,27 @@ def values(text):
             AT,
         ),
         Recall(text, whose, route="dense", reason=text),
+        Explanation(
+            text,
+            whose,
+            text,
+            "outranked",
+            text,
+            passage,
+            7,
+            0.5,
+            5,
+            "graph",
+            (Part("walk", 0.3), Part("itself", 0.2)),
+            (path, path),
+            (ranked,),
+            (Part("walk", 0.5),),
+            (fact, over),
+            (text,),
+            AT,
+            AT,
+        ),
+        Explanation(text, whose, text, "forgotten", text),
         ranked,
         fact,
         over,
@@ -284,6 +313,14 @@ def test_a_memory_shows_whose_it_is_and_what_it_holds(tmp_path):
         assert {"passages", "facts", "2"} <= set(words)
     # Closed, it says so and raises nothing.
     assert any("closed" in one for one in Reader(memory._repr_html_()).words)
+
+
+def test_an_explanation_shows_each_step_and_whose_words_it_rests_on():
+    told = next(one for one in values("word") if isinstance(one, Explanation))
+    words = Reader(told._repr_html_()).words
+    assert {"outranked", "walk, 75%", "the question", "fits", "mention", "0.250"} <= set(words)
+    assert "0.500 = walk 0.300 + itself 0.200" in words
+    assert "word · 2026-03-01" in words
 
 
 def test_a_table_is_of_one_kind():

@@ -9,7 +9,7 @@ while running, so that they can import it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, NewType
 
@@ -57,13 +57,15 @@ MAX_LINES = 50
 _MAX_FACTS = 6
 _MAX_QUOTES = 2
 _MAX_PLACE = 80
+_ONE_LINE = 20
 
 _CELL = "text-align: left; vertical-align: top; padding: 0.2em 0.7em 0.2em 0; white-space: normal"
+_SHORT_CELL = _CELL.replace("white-space: normal", "white-space: nowrap")
 _NUMBER = "text-align: right; vertical-align: top; padding: 0.2em 0.7em 0.2em 0"
 _FAINT = "opacity: 0.7"
 _ID = "opacity: 0.7; font-size: 85%"
 _QUOTE = "margin: 0.3em 0 0.3em 1.2em"
-_BADGE = "padding: 0 0.4em; border-radius: 0.4em; white-space: nowrap; background: "
+_BADGE = "padding: 0 0.4em; border-radius: 0.4em; background: "
 _TINTS = {
     "good": "rgba(46, 160, 67, 0.25)",
     "over": "rgba(210, 153, 34, 0.3)",
@@ -84,11 +86,12 @@ def recall_html(recall: Recall) -> Html:
         _line(_words(how), style=_FAINT),
         _line(_words(recall.reason), style=_FAINT) if is_told else _nothing(),
         _table(["", *_RANKED], _few(passages, len(_RANKED) + 1)) if passages else _nothing(),
-        _line(_faint("began at: "), _joined(map(_seed, recall.seeds))),
-        _line(_faint("from the facts: "), _lines(map(_stated, recall.statements))),
-        _line(
-            _faint("kept out: "),
-            _joined(_words(f"{count:,} {why}") for why, count in recall.withheld.items()),
+        _named(
+            {
+                "began at": _joined(map(_seed, recall.seeds)),
+                "from the facts": _lines(map(_stated, recall.statements), most=_MAX_FACTS),
+                "kept out": _joined(_words(f"{n:,} {why}") for why, n in recall.withheld.items()),
+            }
         ),
     )
 
@@ -108,7 +111,7 @@ def fact_html(fact: Fact) -> Html:
     ]
     stated = wording.counted("passage", len(fact.passages))
     how = " · ".join([*known, *([f"stated by {stated}"] if stated else ())])
-    replaced = _element("span", _faint("replaced by "), _id(fact.replaced_by or ""))
+    replaced = _element("span", _faint("replaced by"), Html(" "), _id(fact.replaced_by or ""))
     return _block(
         _line(_stated(fact), Html(" "), _status(fact)),
         _line(_words(how), style=_FAINT),
@@ -135,8 +138,8 @@ def receipt_html(receipt: Receipt) -> Html:
         "bans": receipt.bans,
     }
     reasons = {
-        "no memory": [f"{what}: {why}" for what, why in receipt.dropped],
-        "refused": [f"{what}: {why}" for what, why in receipt.refused],
+        "no memory": [f"{a}: {b}" for a, b in receipt.dropped if (a, b) not in receipt.refused],
+        "refused": [f"{a}: {b}" for a, b in receipt.refused],
         "not yet": receipt.deferred,
         "out of reach": receipt.outside,
         "unclear": [receipt.unclear] if receipt.unclear else [],
@@ -156,8 +159,8 @@ def receipt_html(receipt: Receipt) -> Html:
         title += [Html(" "), _badge(receipt.state, "good" if receipt.state == "erased" else "over")]
     return _block(
         _line(*title),
-        _table(["", "", ""], rows) if rows else _nothing(),
         _candidates(receipt.candidates) if receipt.candidates else _nothing(),
+        _table(["", "", ""], rows) if rows else _nothing(),
         _nothing() if rows or receipt.candidates else _line(_faint("nothing changed")),
     )
 
@@ -185,7 +188,7 @@ def diff_html(diff: Diff) -> Html:
 def check_html(check: LogCheck) -> Html:
     """Whether a log is what was written."""
     badge = _badge("intact", "good") if check.is_intact else _badge("broken", "wrong")
-    head = _line(_faint("head "), _id(check.head)) if check.head else _nothing()
+    head = _line(_faint("head"), Html(" "), _id(check.head)) if check.head else _nothing()
     return _block(_line(badge, Html(" "), _words(wording.verdict(check))), head)
 
 
@@ -202,22 +205,27 @@ def explanation_html(explanation: Explanation) -> Html:
     withheld = [
         _element("span", _stated(one), Html(" "), _status(one)) for one in explanation.withheld
     ]
-    notes = [_words(note) for note in explanation.notes]
+    last = explanation.above[-1].score if explanation.above else None
     return _block(
         _line(_element("b", _words(explanation.query))),
         _line(_element("span", badge, Html(" "), _words(explanation.reason))),
         _said(passage.speaker or passage.title, wording.day(passage), passage.text)
         if passage
         else _nothing(),
-        _line(_faint("score: "), _sum(explanation.parts, explanation.score)),
-        _line(
-            _faint("last shown: "),
-            _sum(explanation.against, explanation.above[-1].score if explanation.above else None),
+        _named(
+            {
+                "score": _sum(explanation.parts, explanation.score),
+                "last shown": _sum(explanation.against, last),
+            }
         ),
         _steps(explanation.paths) if explanation.paths else _nothing(),
-        _line(_faint("shown instead: "), _element("br"), _lines(above, most=_MAX_FACTS)),
-        _line(_faint("withheld: "), _lines(withheld, most=_MAX_FACTS)),
-        _line(_faint("note: "), _lines(notes)),
+        _named(
+            {
+                "shown instead": _lines(above, most=_MAX_FACTS),
+                "withheld": _lines(withheld, most=_MAX_FACTS),
+                "to be known": _lines(map(_words, explanation.notes)),
+            }
+        ),
         _line(_id(explanation.passage_id)),
     )
 
@@ -233,7 +241,7 @@ def memory_html(uri: str, scope: Scope, stats: Stats | None, problem: str = "") 
     """
     return _block(
         _line(_element("b", _words("GraphMemory")), Html(" "), _id(uri)),
-        _line(_faint("memory of "), _words(f"{scope}")),
+        _line(_faint("memory of"), Html(" "), _words(f"{scope}")),
         _line(_words(problem)) if problem else _nothing(),
         stats_html(stats) if stats else _nothing(),
     )
@@ -253,7 +261,7 @@ _RANKED = ("score", "who", "when", "words", "facts on the way")
 
 def _cells(ranked: RankedPassage) -> list[Html]:
     passage = ranked.passage
-    over = [_line(_words(line), style=_BADGE_LINE) for line in wording.outdated(ranked.outdated)]
+    over = [_line(_badge(line, "over")) for line in wording.outdated(ranked.outdated)]
     return [
         _number(f"{ranked.score:.3f}"),
         _text(passage.speaker or passage.title),
@@ -263,12 +271,18 @@ def _cells(ranked: RankedPassage) -> list[Html]:
     ]
 
 
+def _named(parts: Mapping[str, Html]) -> Html:
+    """A table of parts by name, without those that are empty."""
+    rows = [[_faint_text(name), _cell(part)] for name, part in parts.items() if part]
+    return _table(["", ""], rows) if rows else _nothing()
+
+
 def _seed(seed: Seed) -> Html:
     return _words(f"{seed.entity.name} {seed.weight:.2f} (by {seed.reason})")
 
 
 def _stated(fact: Fact) -> Html:
-    return _element("span", _words(wording.triple(fact)), _faint(wording.validity(fact)))
+    return _element("span", _words(wording.triple(fact)), Html(" "), _faint(wording.validity(fact)))
 
 
 def _id_below(fact: Fact) -> Html:
@@ -320,7 +334,7 @@ def _step(step: Step) -> list[Html]:
 def _place(place: Place) -> Html:
     if place.kind == "question":
         return _faint("the question")
-    return _element("span", _faint(f"{place.kind} "), _words(_short(place.text)))
+    return _element("span", _faint(place.kind), Html(" "), _words(_short(place.text)))
 
 
 def _quote(quote: Quote) -> Html:
@@ -342,10 +356,6 @@ def _counts(rows: Iterable[tuple[str, str]]) -> Html:
 
 
 # --- markup --------------------------------------------------------------------------------------
-
-_BADGE_LINE = (
-    f"margin-top: 0.2em; padding: 0 0.4em; border-radius: 0.4em; background: {_TINTS['over']}"
-)
 
 
 def _short(text: str, width: int = _MAX_PLACE) -> str:
@@ -395,7 +405,13 @@ def _cell(*inside: Html) -> Html:
 
 
 def _text(text: str) -> Html:
-    return _cell(_words(text))
+    """A cell of data. A name, a date or a count stays on one line."""
+    style = _CELL if len(text) > _ONE_LINE else _SHORT_CELL
+    return _element("td", _words(text), style=style)
+
+
+def _faint_text(text: str) -> Html:
+    return _cell(_faint(text))
 
 
 def _number(text: str) -> Html:

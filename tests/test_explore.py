@@ -345,10 +345,13 @@ graph = graph_of({fact(f"n{a}", "knows", f"n{b}", passages=(f"p-{a}",)) for a, b
 print([sorted(one) for one in communities(graph)])
 print([list(centrality(graph, m).items()) for m in ("pagerank", "betweenness", "closeness")])
 print(shortest_paths(graph, "n1", "n23", k=3))
+print([(one.get_text(), one.get_position()) for one in draw(graph).axes[0].texts])
+import matplotlib.pyplot
+print("figures of pyplot:", matplotlib.pyplot.get_fignums())
 """
 
 
-def test_measures_are_the_same_in_every_process():
+def test_measures_and_pictures_are_the_same_in_every_process():
     outputs = set()
     for seed in ("1", "2"):
         paths = os.pathsep.join(filter(None, sys.path))
@@ -362,6 +365,7 @@ def test_measures_are_the_same_in_every_process():
         outputs.add(done.stdout)
     (output,) = outputs
     assert output.count("e-") > 24
+    assert output.endswith("figures of pyplot: []\n")
 
 
 # -- LlamaIndex ----------------------------------------------------------------------------------

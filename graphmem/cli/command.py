@@ -12,6 +12,7 @@ from typing import Any
 
 from graphmem import __version__
 from graphmem.cli.bench import add_bench
+from graphmem.cli.graph import add_graph
 from graphmem.cli.memory import AMBIGUOUS, add_memory
 from graphmem.cli.model import add_model, extractor_of
 from graphmem.cli.opening import add_json, add_store, must_hold, scope_of
@@ -109,6 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add_recall(commands)
     add_memory(commands)
+    add_graph(commands)
     _add_stats(commands)
     add_bench(commands)
     return parser

@@ -4,6 +4,7 @@
 """
 
 from graphmem.explore.files import read, write
+from graphmem.explore.flow import draw_explanation
 from graphmem.explore.graph import Edge, Graph, edges_of, entity_of, graph_of, vertices_of
 from graphmem.explore.measures import Centrality, Way, centrality, communities, shortest_paths
 from graphmem.explore.pictures import draw, draw_diff
@@ -20,6 +21,7 @@ __all__ = [
     "communities",
     "draw",
     "draw_diff",
+    "draw_explanation",
     "edges_of",
     "entity_of",
     "graph_of",

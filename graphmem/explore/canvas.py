@@ -33,7 +33,9 @@ _DPI = 100
 _FAMILY = "DejaVu Sans"
 _NO_GLYPH = "□"
 _MARGIN = 22
-_HEAD = 74
+_HEAD = 78
+# How wide a letter of the note is at most, on average.
+_NOTE_LETTER = 8.0
 _FOOT = 50
 _INK, _QUIET = "#222222", "#6b6b6b"
 _MARK = "#D55E00"
@@ -61,19 +63,19 @@ class _ArrowLook:
 
 
 BOXES: Mapping[str, _BoxLook] = {
+    "question": _BoxLook("#222222", ink="#ffffff", size=9, is_bold=True, pad=(9, 7),
+                         meaning="question"),
+    "statement": _BoxLook("#e6f4ee", "#009E73", size=8, corner=3, pad=(6, 4), meaning="fact"),
     "speaker": _BoxLook("#0072B2", ink="#ffffff", size=9.5, is_bold=True, corner=9, pad=(9, 5),
                         meaning="speaker"),
     "entity": _BoxLook("#e3f0f8", "#0072B2", corner=8, pad=(7, 4), meaning="entity"),
     "passage": _BoxLook("#fff6dd", "#E69F00", size=7.5, pad=(6, 4), meaning="passage"),
-    "question": _BoxLook("#222222", ink="#ffffff", size=9, is_bold=True, pad=(9, 7)),
-    "statement": _BoxLook("#e6f4ee", "#009E73", size=8, corner=3, pad=(6, 4), meaning="fact"),
     "fact": _BoxLook("#ffffff", ink="#444444", size=7.5),
     "denied": _BoxLook("#ffffff", ink="#b34700", size=7.5),
     "ended": _BoxLook("#ffffff", ink="#8a8a8a", size=7.5),
     "withheld": _BoxLook("#ffffff", ink="#a3557f", size=7.5),
     "added": _BoxLook("#ffffff", ink="#00704f", size=7.5, is_bold=True),
     "changed": _BoxLook("#ffffff", ink="#005a8c", size=7.5, is_bold=True),
-    "heading": _BoxLook("none", ink=_QUIET, size=9, is_bold=True),
 }  # fmt: skip
 ARROWS: Mapping[str, _ArrowLook] = {
     "fact": _ArrowLook("#666666", meaning="fact"),
@@ -82,6 +84,7 @@ ARROWS: Mapping[str, _ArrowLook] = {
     "withheld": _ArrowLook("#CC79A7", dashes=(0, (1, 2)), meaning="not believed"),
     "added": _ArrowLook("#009E73", 2.0, meaning="new"),
     "changed": _ArrowLook("#0072B2", 1.6, (0, (9, 2)), meaning="told otherwise"),
+    "step": _ArrowLook("#666666", meaning="step, with its weight"),
     "mention": _ArrowLook("#E69F00", 0.8, (0, (1, 1.5)), has_head=False, meaning="mentions"),
     "next": _ArrowLook("#c9a227", 0.9, meaning="next passage"),
 }
@@ -165,7 +168,8 @@ class Canvas:
             is_label = look.line == "none" and not look.meaning
             frame = FancyBboxPatch(
                 tuple(place - size / 2),
-                *size,
+                width=size[0],
+                height=size[1],
                 boxstyle=f"round,pad=0,rounding_size={look.corner}"
                 if look.corner
                 else "square,pad=0",
@@ -229,25 +233,31 @@ class Canvas:
         )
 
     def _write(self) -> None:
-        for text, y, size, ink, weight in (
-            (self.title, self.height * _DPI - 18, 14, _INK, "bold"),
-            (self.note, self.height * _DPI - 45, 9, _QUIET, "normal"),
-        ):
-            if text:
-                self._axes.text(
-                    _MARGIN,
-                    y,
-                    _drawable(text),
-                    ha="left",
-                    va="top",
-                    fontsize=size,
-                    color=ink,
-                    fontweight=weight,
-                    fontfamily=_families(text),
-                    gid="title",
-                    parse_math=False,
-                    usetex=False,
-                )
+        """Title and note; a title that is too long for the sheet is cut, a note has two lines."""
+        high, wide = self.height * _DPI, self.width * _DPI - 2 * _MARGIN
+        title = self._line(self.title, high - 18, 14, _INK, "bold")
+        length = len(self.title)
+        while length and title.get_window_extent(self._renderer).width > wide:
+            length -= 1
+            title.set_text(_drawable(f"{self.title[:length].rstrip()}…"))
+        note = textwrap.fill(self.note, int(wide / _NOTE_LETTER))
+        self._line(note, high - 43, 9, _QUIET, "normal")
+
+    def _line(self, text: str, y: float, size: float, ink: str, weight: str) -> Any:
+        return self._axes.text(
+            _MARGIN,
+            y,
+            _drawable(text),
+            ha="left",
+            va="top",
+            fontsize=size,
+            color=ink,
+            fontweight=weight,
+            fontfamily=_families(text),
+            gid="title",
+            parse_math=False,
+            usetex=False,
+        )
 
     def _explain(self, boxes: Sequence[Box], arrows: Sequence[Arrow]) -> None:
         """What shapes and lines mean, of those that are drawn."""

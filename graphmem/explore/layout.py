@@ -18,18 +18,22 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import igraph
 
-__all__ = ["Room", "overlapping", "settle", "spread"]
+__all__ = ["Room", "is_crowded", "overlapping", "settle", "spread"]
 
 Places: TypeAlias = NDArray[np.float64]
 
 # Rounds in which labels are also drawn to the middle of their arrow, and rounds at most for what
-# is left to be moved apart. Pictures of 40 vertices need about 300.
-_DRAWN_ROUNDS = 250
-_ROUNDS = 2_500
+# is left to be moved apart; pictures of 40 vertices need about 150 of these.
+_DRAWN_ROUNDS = 240
+_ROUNDS = 900
+_PATIENCE, _LEAST_GAP = 400, 0.2
 _PULL = 0.15
-_SHY = 0.5
-# How much more than its share of boxes a large group gets: it has arrows to cross, too.
-_CROWD = 1.15
+_SHY = 0.9
+# Of 1, each group gets its share of the boxes; above, large ones more: they have arrows to cross.
+_CROWD = 1.0
+# What is this much wider than high is laid out as a line.
+_FLAT = 0.1
+_FULL = 0.45
 _SHARES = np.linspace(0.06, 0.94, 15)
 _GOLDEN = math.pi * (3 - math.sqrt(5))
 
@@ -76,7 +80,8 @@ def _drawn(graph: igraph.Graph) -> Places:
     raw = raw @ _turn(raw)
     least = raw.min(axis=0)
     extent = raw.max(axis=0) - least
-    drawn: Places = np.where(extent > 1e-6, (raw - least) / np.maximum(extent, 1e-6), 0.5)
+    is_flat = extent <= max(_FLAT * extent.max(), 1e-6)
+    drawn: Places = np.where(is_flat, 0.5, (raw - least) / np.maximum(extent, 1e-6))
     return drawn
 
 
@@ -134,12 +139,15 @@ def settle(
     low, high = _limits(sizes, room)
     now = places.astype(np.float64).copy()
     for number in range(_DRAWN_ROUNDS + _ROUNDS):
-        moves = _apart(now, sizes + room.gap, free)
+        # Where it is too narrow for all, the gap gives way.
+        gap = room.gap * min(max(1 - (number - _DRAWN_ROUNDS) / _PATIENCE, _LEAST_GAP), 1)
+        moves = _apart(now, sizes + gap, free)
         if number < _DRAWN_ROUNDS:
             strength = 1 - number / _DRAWN_ROUNDS
             middle = (now[ties[:, 0]] + now[ties[:, 2]]) / 2
             moves[ties[:, 1]] += _PULL * strength * (middle - now[ties[:, 1]])
-            moves += _SHY * strength * _off_arrows(now, sizes + room.gap, ends)
+            if number % 3 == 0:  # it costs the most, and boxes move little in one round
+                moves += _SHY * strength * _off_arrows(now, sizes + room.gap, ends)
         elif not moves.any():
             break
         now[free] = np.clip(now + moves, low, high)[free]
@@ -164,6 +172,12 @@ def _off_arrows(places: Places, sizes: Places, ends: NDArray[np.intp]) -> Places
     moves = (np.where(apart < 0, -1.0, 1.0) * step * is_over[..., None]).sum(axis=(1, 2))
     found: Places = moves / np.maximum(is_over.sum(axis=(1, 2)), 1)[:, None]
     return found
+
+
+def is_crowded(sizes: Places, room: Room) -> bool:
+    """Whether boxes with their gaps take so much of the room that they are not worth a try."""
+    needed = float(np.prod(sizes + room.gap, axis=1).sum())
+    return needed > _FULL * (room.right - room.left) * (room.top - room.bottom)
 
 
 def overlapping(places: Places, sizes: Places) -> list[tuple[int, int]]:
@@ -191,17 +205,16 @@ def _depth(places: Places, sizes: Places) -> Places:
 def _apart(places: Places, sizes: Places, free: NDArray[np.bool_]) -> Places:
     """A step for each box away from all that it overlaps, along the axis of the lesser depth."""
     depth = _depth(places, sizes)
-    is_over = (depth > 0.01).all(axis=2)
+    is_over: NDArray[np.bool_] = np.all(depth > 0.01, axis=2)
     if not is_over.any():
         return np.zeros_like(places)
     sides = np.sign(places[:, None] - places[None])
     order = np.sign(np.arange(len(places))[:, None] - np.arange(len(places))[None])
     sides = np.where(sides == 0, order[:, :, None], sides)
-    # Boxes are wide and low: half a width costs as much as what it takes to read past it.
     is_across = depth[:, :, 0] < depth[:, :, 1]
     step = np.stack([depth[:, :, 0] * is_across, depth[:, :, 1] * ~is_across], axis=2)
     share = np.where(free[None, :], 0.5, 1.0)[:, :, None]
     moves: Places = (sides * step * share * is_over[:, :, None]).sum(axis=1)
-    count = np.maximum(is_over.sum(axis=1), 1)[:, None] ** 0.5
-    moves = (moves / count) + np.sign(moves) * 0.05
+    count = np.sqrt(np.maximum(np.sum(is_over, axis=1), 1))
+    moves = moves / count.reshape(-1, 1) + np.sign(moves) * 0.05
     return moves * free[:, None]

@@ -10,7 +10,7 @@ from graphmem.arguments import whole_number
 from graphmem.errors import NotFound
 from graphmem.explore.canvas import Arrow, Box, Canvas, shortened
 from graphmem.explore.graph import Graph, edges_of, entity_of, graph_of, vertices_of
-from graphmem.explore.layout import overlapping, settle, spread
+from graphmem.explore.layout import is_crowded, overlapping, settle, spread
 from graphmem.explore.measures import centrality
 from graphmem.types import Diff
 
@@ -58,10 +58,11 @@ def draw(
         sketch = _sketch(graph, _chosen(graph, marked, most), marked)
         canvas = Canvas(*_size(len(sketch.boxes)), shortened(title, 90), _note(graph, sketch))
         sizes = canvas.sizes(sketch.boxes)
-        places = spread(sizes, sketch.links, canvas.room)
-        places = settle(places, sizes, canvas.room, arrows=sketch.ends)
-        if most == 1 or not overlapping(places, sizes):
-            return canvas.paint(sketch.boxes, places, sketch.arrows)
+        if most == 1 or not is_crowded(sizes, canvas.room):
+            places = spread(sizes, sketch.links, canvas.room)
+            places = settle(places, sizes, canvas.room, arrows=sketch.ends)
+            if most == 1 or not overlapping(places, sizes):
+                return canvas.paint(sketch.boxes, places, sketch.arrows)
         most = max(int(most * _FEWER), 1)
 
 

@@ -1,0 +1,113 @@
+"""The command ``graphmem graph``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from rich.cells import cell_len
+
+from explore_parts import NOON
+from graphmem import GraphMemory, Message, cli, explore
+from graphmem.testing import HashEmbedder, ScriptedExtractor
+
+EVIL = "Eve\x1b[31m"
+LONG = "京都" * 30
+SCRIPT = {
+    "Bob lives in Oslo.": [("Bob", "lives in", "Oslo")],
+    "Bob lives in Rome.": [("Bob", "lives in", "Rome")],
+    f"{EVIL} knows Bob and is {LONG}.": [(EVIL, "knows", "Bob"), (EVIL, "is", LONG)],
+}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cli") / "memory.db"
+    reader = ScriptedExtractor(SCRIPT)
+    with GraphMemory.open(path, embed_model=HashEmbedder(), extractor=reader) as memory:
+        for number, text in enumerate(SCRIPT):
+            said = Message(text, said_at=NOON.replace(day=number + 1))
+            memory.remember([said], scope="Bob", session=f"s{number}")
+        assert memory.drain(60) == 0
+        memory.remember("Zoe's secret.", scope="Zoe")
+    return path
+
+
+def run(capsys, path, *options, scope="Bob"):
+    """Exit code, output and errors."""
+    code = cli.main(["graph", "--uri", str(path), "--scope", scope, *options])
+    out, errors = capsys.readouterr()
+    return code, out, errors
+
+
+def test_the_graph_in_figures_fits_the_terminal(path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    code, out, errors = run(capsys, path)
+    assert (code, errors) == (0, "")
+    assert "3 passages" in out
+    assert "most central entities" in out
+    assert "Bob" in out
+    assert "\x1b" not in out
+    assert max(map(cell_len, out.splitlines())) <= 60
+
+
+def test_as_json(path, capsys):
+    code, out, _ = run(capsys, path, "--entity", "bob", "--json")
+    found = json.loads(out)
+    assert (code, found["scope"], found["edges"]["next"]) == (0, "Bob", 0)
+    assert found["central"][0]["name"] == "Bob"
+    assert sum(map(len, found["communities"])) == found["vertices"]["entity"]
+    assert "Oslo" not in out
+    assert "Rome" in out
+    assert "Oslo" in run(capsys, path, "--entity", "bob", "--json", "--every")[1]
+
+
+def test_what_held_at_a_time(path, capsys):
+    assert "Oslo" in run(capsys, path, "--json", "--as-of", "2025-03-01T18:00+00:00")[1]
+
+
+@pytest.mark.parametrize("suffix", [".graphml", ".json"])
+def test_into_a_file(path, capsys, tmp_path, suffix):
+    out = tmp_path / f"graph{suffix}"
+    code, said, _ = run(capsys, path, "--out", str(out))
+    assert code == 0
+    assert "wrote" in said
+    graph = explore.read(out)
+    assert len(explore.vertices_of(graph, "passage")) == 3
+
+
+@pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml")])
+def test_as_a_picture(path, capsys, tmp_path, suffix, start):
+    out = tmp_path / f"graph{suffix}"
+    code, _, errors = run(capsys, path, "--out", str(out), "--session", "s1")
+    assert (code, errors) == (0, "")
+    assert out.read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--entity", "Bobb"), "did you mean 'Bob'?"),
+        (("--session", "s9"), "there are: 's0'"),
+        (("--entity", "Bob", "--session", "s1"), "one of entity"),
+        (("--hops", "2"), "--hops is for --entity"),
+        (("--out", "graph.txt"), "ends in .graphml"),
+        (("--out", "nowhere/graph.png"), "no folder"),
+    ],
+)
+def test_what_is_wrong_is_told(path, capsys, options, message):
+    code, out, errors = run(capsys, path, *options)
+    assert (code, out) == (2, "")
+    assert message in errors
+
+
+def test_nothing_is_exit_code_1_and_no_other_scope_is_shown(path, capsys, tmp_path):
+    empty = tmp_path / "empty.db"
+    reader = ScriptedExtractor(SCRIPT)
+    with GraphMemory.open(empty, embed_model=HashEmbedder(), extractor=reader) as memory:
+        receipt = memory.remember("Bob lives in Oslo.", scope="Bob")
+        memory.drain(20)
+        memory.forget("Bob", passage=receipt.stored[0], preview=False)
+    code, out, _ = run(capsys, empty)
+    assert (code, "empty" in out) == (1, True)
+    assert "Oslo" not in run(capsys, path, "--json", scope="Zoe")[1]

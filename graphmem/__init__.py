@@ -11,6 +11,7 @@ from pathlib import Path as _Path
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from graphmem.errors import GraphMemError
+from graphmem.explanation import Explanation
 from graphmem.types import (
     Embedder,
     Extraction,
@@ -33,6 +34,7 @@ if _TYPE_CHECKING:
 
 __all__ = [
     "Embedder",
+    "Explanation",
     "Extraction",
     "Extractor",
     "Fact",

@@ -92,8 +92,9 @@ class Step:
         source, target: from where to where.
         weight: see ``kind``.
         meaning: in words.
-        facts: what it rests on. Those of ``fits``, ``end`` and ``fact`` are believed; a ``mention``
-            may rest on one that is withheld or over, where the passage states no other.
+        facts: what it rests on. Those of ``fits``, ``end`` and ``fact`` are believed, or were at
+            the time that was asked for; but the walk goes over today's graph. A ``mention`` may rest on
+            one that is withheld or over, where the passage states no other.
         quotes: the words behind it.
     """
 
@@ -151,7 +152,8 @@ class Explanation:
             and ``not of that time``, where the recall was of one.
         reason: the same in a sentence.
         passage: the passage; ``None`` where it is not in this scope.
-        rank: its place in the ranking, from 1; ``None`` where it was not ranked.
+        rank: its place in the ranking, from 1; ``None`` where it was not ranked. Far down, beyond
+            where a recall looks for what is up to date, it is the place by score.
         score: as in the recall; ``None`` where it was not ranked.
         top_k: how many passages were asked for.
         route: as in ``Recall``.
@@ -213,6 +215,8 @@ class Explanation:
         yield 0, f"{self.outcome}: {plain(self.reason)}"
         if self.passage is not None:
             yield 1, f"{_quoted(self.passage.text)} [{plain(self.passage_id)}]"
+        else:
+            yield 1, f"[{plain(self.passage_id)}]"
         if self.parts:
             yield 1, f"score {self.score:.3f} = {_sum(self.parts)}"
         if self.against:
@@ -265,12 +269,12 @@ def why_withheld(fact: Fact) -> str:
 
 
 def _path_lines(path: Path) -> Iterator[tuple[int, str]]:
-    yield 1, f"{path.part}, {path.share:.0%}:"
+    yield 1, f"{path.part}, {path.share:.0%}: from the {path.steps[0].source}"
     for step in path.steps:
-        ids = [step.source.id, step.target.id, *(fact.id for fact in step.facts)]
+        ids = [step.target.id, *(fact.id for fact in step.facts)]
         named = " ".join(map(plain, dict.fromkeys(filter(None, ids))))
-        way = f"{step.source} -> {step.target}"
-        yield 2, f"{step.kind} {step.weight:.3f}: {way}: {plain(step.meaning)} [{named}]"
+        way = f"{step.kind} {step.weight:.3f} → {step.target}"
+        yield 2, f"{way}: {plain(step.meaning)} [{named}]"
         for quote in step.quotes:
             yield 3, _quote_line(quote)
 

@@ -55,7 +55,9 @@ ARRAYS = {
     )
 }
 # The walk goes over any graph, the reference beside it as well.
-WALKS = {f"graphmem.recall.{name}" for name in ("exact", "power", "push", "ranks", "region")}
+WALKS = {
+    f"graphmem.recall.{name}" for name in ("exact", "paths", "power", "push", "ranks", "region")
+}
 
 # Which modules may import a library while running; a folder stands for all in it.
 ENGINES = {
@@ -81,6 +83,7 @@ ENGINES = {
 
 PUBLIC = [
     "Embedder",
+    "Explanation",
     "Extraction",
     "Extractor",
     "Fact",
@@ -165,6 +168,8 @@ def test_foundation_imports_nothing_above_it():
     assert _ours("graphmem.markup") - {"graphmem"} == {"graphmem.plain", "graphmem.wording"}
     values = {"graphmem.errors", "graphmem.identity", "graphmem.markup"}
     assert _ours("graphmem.types") - {"graphmem"} == values
+    showing = {"graphmem.plain", "graphmem.types", "graphmem.markup"}
+    assert _ours("graphmem.explanation") - {"graphmem"} == showing
 
 
 def test_imports_form_no_circle():

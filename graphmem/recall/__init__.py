@@ -3,6 +3,10 @@
 ``chain`` is the whole of it. Its stages: ``question`` (what is asked for), ``candidates`` (who is
 looked at), ``sight`` and ``prior`` (how well each answers by itself), ``seeds``, ``walk`` (by
 ``push``), ``bridge`` (second hops) and ``succession`` (what is up to date).
+
+``why`` explains a passage: it has the chain run again and reads off what it found (``found``) by
+which ``ways`` the passage came up, those of the walk by ``paths``, and puts them into words
+(``wording``).
 """
 
 from graphmem.recall.chain import Rows, recall

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from graphmem.errors import InvalidInput
 from graphmem.explanation import Explanation, Outcome, Part, why_withheld
 from graphmem.index.index import Index
+from graphmem.index.lists import among, without
 from graphmem.recall.chain import Read, Rows, Showing, answered, find, least_fit, showing
 from graphmem.recall.clock import Clock
 from graphmem.recall.found import Found
@@ -176,7 +176,7 @@ def _rank(memory: Index, found: Found, passage: int) -> int | None:
         return order.index(passage) + 1
     if passage not in found.passages:
         return None
-    rest = found.passages[~np.isin(found.passages, found.ranking)]
+    rest = without(found.passages, np.sort(found.ranking))
     score = found.score(np.array([passage]))[0]
     scores, ranks = found.score(rest), memory.passages.ids.ranks(rest)
     mine = ranks[rest == passage][0]
@@ -188,7 +188,7 @@ def _withheld(memory: Index, found: Found, passage: int, near: float) -> tuple[s
     """Ids of a passage's facts that fit well enough but may not seed, best first, ties by id."""
     facts = memory.facts.stated.row(passage)
     scores = found.fits.score(facts)
-    is_live = np.isin(facts, found.fits.facts[found.fits.live])
+    is_live = among(found.fits.facts[found.fits.live], facts)
     kept = ~is_live & (scores > 0) & (scores >= least_fit(found, near))
     facts, scores = facts[kept], scores[kept]
     order = np.lexsort((memory.facts.ids.ranks(facts), -scores))
@@ -213,8 +213,7 @@ def _rows(
     rows = read(_once([passage_id, *passages]), _once(facts), _once(entities))
     if past is None:
         return rows
-    held: Mapping = past.facts(_once(facts))  # type: ignore[type-arg]
-    return replace(rows, facts={**rows.facts, **held})
+    return replace(rows, facts={**rows.facts, **past.facts(_once(facts))})
 
 
 def _once(ids: list[str]) -> list[str]:

@@ -315,7 +315,7 @@ def _steps(paths: Sequence[Path]) -> Html:
     rows: list[list[Html]] = []
     for path in paths:
         name = _element("b", _words(f"{path.part}, {path.share:.0%}"))
-        rows.append([_cell(name), *[_cell()] * (len(_STEP) - 1)])
+        rows.append([_element("td", name, style=_SHORT_CELL), *[_cell()] * (len(_STEP) - 1)])
         rows += [_step(one) for one in path.steps]
     return _table(_STEP, _few(rows, len(_STEP)))
 

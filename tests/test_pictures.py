@@ -99,12 +99,14 @@ def test_what_a_recall_touched_is_readable(memory):
 
 def test_an_explanation_is_readable(memory):
     pytest.importorskip("graphmem.explanation")
+    seen = set()
     for question in demo.load().questions[:4]:
         recall = memory.recall(question.text)
         for rank in (0, 4):
             figure = explore.draw_explanation(memory.explain(recall, rank))
             assert unreadable(figure) == [], question.text
-            assert {"question", "passage", "statement"} <= looks(figure)
+            seen |= looks(figure)
+    assert {"question", "passage", "statement", "entity"} <= seen
     never = memory.explain(memory.recall("What did Biscuit swallow?"), "p-unknown")
     assert unreadable(explore.draw_explanation(never)) == []
 

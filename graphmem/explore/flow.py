@@ -23,8 +23,10 @@ __all__ = ["draw_explanation"]
 _ALONE = "answers"
 _LOOKS = {"question": "question", "fact": "statement", "entity": "entity", "passage": "passage"}
 _WIDTH = 12.0
-_LEAST_HEIGHT, _MOST_HEIGHT, _ROW = 5.0, 8.0, 1.15
+_LEAST_HEIGHT, _MOST_HEIGHT, _ROW = 5.8, 8.0, 1.4
 # Letters in a line where there are few columns, and where there are many.
+# How much deeper than the lowest box: the arrow is to pass below it near its ends, too.
+_SAG = 1.35
 _DIRECT = 2  # columns: nothing stands between
 _WIDE, _NARROW, _MANY = 30, 20, 5
 
@@ -47,7 +49,7 @@ def draw_explanation(explanation: Explanation, *, most: int = 4) -> Figure:
     whole_number("most", most, 1)
     while True:
         flow = _flow(explanation, explanation.paths[:most])
-        rows = max(flow.columns.count(column) for column in flow.columns)
+        rows = max(flow.columns.count(column) for column in flow.columns if column >= 0)
         height = min(max(_ROW * rows + 1.5, _LEAST_HEIGHT), _MOST_HEIGHT)
         title = shortened(explanation.query, 84)
         canvas = Canvas(_WIDTH, height, title, _note(explanation, most))
@@ -175,5 +177,6 @@ def _in_columns(flow: _Flow, sizes: NDArray[np.float64], room: Room) -> NDArray[
     for one, label, other in flow.ends:
         places[label] = (places[one] + places[other]) / 2
         if flow.boxes[label].text.startswith(_ALONE) and count > _DIRECT:
-            places[label, 1] = max(lowest - sizes[label, 1], room.bottom + sizes[label, 1] / 2)
+            depth = _SAG * (places[label, 1] - lowest) + sizes[label, 1]
+            places[label, 1] = max(places[label, 1] - depth, room.bottom + sizes[label, 1] / 2)
     return places

@@ -93,8 +93,8 @@ class Step:
         weight: see ``kind``.
         meaning: in words.
         facts: what it rests on. Those of ``fits``, ``end`` and ``fact`` are believed, or were at
-            the time that was asked for; but the walk goes over today's graph. A ``mention`` may rest on
-            one that is withheld or over, where the passage states no other.
+            the time that was asked for; but the walk goes over today's graph. A ``mention`` may
+            rest on one that is withheld or over, where the passage states no other.
         quotes: the words behind it.
     """
 

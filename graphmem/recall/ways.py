@@ -5,7 +5,9 @@ They are read off what a recall found; nothing is ranked anew.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -118,7 +120,7 @@ class Ways:
     def routes(self, passage: int, most: int) -> list[Route]:
         """What brought a passage up, by part of its score; of the walk the ``most`` likeliest."""
         parts = {part.name: part.score for part in self.parts(passage)}
-        walked = self._walked(passage)[:most] if "walk" in parts else []
+        walked = self._walked(passage, most) if "walk" in parts else []
         routes = walked[:1] + [one for one in walked[1:] if one.share >= _LEAST_SHARE]
         # What it is by itself stands first where nothing else says more.
         is_own = parts.get("own words", 0.0) >= max(parts.values(), default=0.0) > 0
@@ -130,7 +132,7 @@ class Ways:
 
     def best(self, passage: int) -> Route:
         """The likeliest way of the walk to a passage, or by itself."""
-        walked = self._walked(passage)
+        walked = self._walked(passage, 1)
         return walked[0] if walked else self._direct(passage)
 
     # -- by itself -------------------------------------------------------------------------------
@@ -163,8 +165,8 @@ class Ways:
 
     # -- by the walk -----------------------------------------------------------------------------
 
-    def _walked(self, passage: int) -> list[Route]:
-        """The ways of the walk to a passage, likeliest first, ties by their ids."""
+    def _walked(self, passage: int, most: int) -> list[Route]:
+        """The likeliest ways of the walk to a passage, best first, ties by their ids."""
         found, graph = self._found, self._memory.graph
         if found.seeds is None or found.reached is None:
             return []
@@ -192,11 +194,14 @@ class Ways:
         weighed = [one for one in weighed if one[0] > 0]
         # What a push knows of a rank may be a little less than the ways come to.
         whole = max(whole, sum(likelihood for likelihood, _, _ in weighed))
+        likely = sorted((likelihood for likelihood, _, _ in weighed), reverse=True)
+        least = likely[:most][-1] if likely else 0.0
         routes = [
-            Route("walk", likelihood / whole, (*legs, *self._legs(way)))
-            for likelihood, legs, way in sorted(weighed, key=lambda one: -one[0])
+            Route("walk", likelihood / whole, (*legs(), *self._legs(way)))
+            for likelihood, legs, way in weighed
+            if likelihood >= least
         ]
-        return sorted(routes, key=lambda one: (-one.share, [leg.target for leg in one.legs]))
+        return sorted(routes, key=_by_share)[:most]
 
     def _moves(self) -> np.typing.NDArray[np.bool_]:
         seeds = self._found.seeds
@@ -204,29 +209,27 @@ class Ways:
         has_edges: np.typing.NDArray[np.bool_] = self._memory.graph.strengths(vertices) > 0
         return has_edges
 
-    def _starts(self, vertex: int) -> list[tuple[float, tuple[Leg, ...]]]:
+    def _starts(self, vertex: int) -> list[tuple[float, Callable[[], tuple[Leg, ...]]]]:
         """How the question comes to where a walk starts: (share of the starts, the legs)."""
         seeds = self._found.seeds
         assert seeds is not None
         reset, at = seeds.reset, vertex // 2
         if vertex % 2:
             place = int((reset.passages == at).nonzero()[0][0])
-            return [(float(reset.by_passage[place]), (self.answers(at),))]
+            return [(float(reset.by_passage[place]), lambda: (self.answers(at),))]
         place = int(reset.entities.searchsorted(at))
         target: Spot = ("entity", self._memory.entities.ids.text(at))
         by_name = float(reset.by_name[place])
-        found: list[tuple[float, tuple[Leg, ...]]] = []
+        found: list[tuple[float, Callable[[], tuple[Leg, ...]]]] = []
         if by_name:
-            found.append((by_name, (Leg("names", QUESTION, target, by_name),)))
-        ends = self._memory.facts.ends(seeds.facts)
-        whole = float(((ends == at) * seeds.scores[:, None]).sum())
-        for fact, score, pair in zip(
-            seeds.facts.tolist(), seeds.scores.tolist(), ends.tolist(), strict=True
-        ):
-            times = pair.count(at)
-            if times:
-                share = float(reset.by_fact[place]) * times * score / whole
-                found.append((share, self._through(fact, score, target, share)))
+            found.append((by_name, lambda: (Leg("names", QUESTION, target, by_name),)))
+        times = (self._memory.facts.ends(seeds.facts) == at).sum(axis=1)
+        whole = float((times * seeds.scores).sum())
+        for number in times.nonzero()[0].tolist():
+            score = float(seeds.scores[number])
+            share = float(reset.by_fact[place]) * float(times[number]) * score / whole
+            legs = partial(self._through, int(seeds.facts[number]), score, target, share)
+            found.append((share, legs))
         return found
 
     def _through(self, fact: int, score: float, target: Spot, share: float) -> tuple[Leg, ...]:
@@ -358,3 +361,7 @@ class Ways:
             leg = Leg("newer", ("passage", ids[0]), ("passage", ids[1]), 1.0, facts, ids)
             return [Route("newer", 1.0, (*self.best(earlier).legs, leg))]
         return []
+
+
+def _by_share(route: Route) -> tuple[float, list[Spot]]:
+    return -route.share, [leg.target for leg in route.legs]

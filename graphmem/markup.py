@@ -58,6 +58,7 @@ _MAX_FACTS = 6
 _MAX_QUOTES = 2
 _MAX_PLACE = 80
 _ONE_LINE = 20
+_SLACK = 10
 
 _CELL = "text-align: left; vertical-align: top; padding: 0.2em 0.7em 0.2em 0; white-space: normal"
 _SHORT_CELL = _CELL.replace("white-space: normal", "white-space: nowrap")
@@ -359,8 +360,12 @@ def _counts(rows: Iterable[tuple[str, str]]) -> Html:
 
 
 def _short(text: str, width: int = _MAX_PLACE) -> str:
-    shown = plain(text)
-    return shown if len(shown) <= width else f"{shown[: width - 1]}…"
+    # White space may shrink, but nobody needs all of a book to show its first lines.
+    head = text[: _SLACK * width]
+    shown = plain(head)
+    if len(shown) <= width and len(head) == len(text):
+        return shown
+    return f"{shown[: width - 1]}…"
 
 
 def _words(text: str) -> Html:

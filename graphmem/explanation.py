@@ -13,6 +13,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, Literal
 
+from graphmem import markup
 from graphmem.plain import plain
 from graphmem.types import Fact, Passage, RankedPassage, Route, Scope
 
@@ -204,6 +205,9 @@ class Explanation:
     def __repr__(self) -> str:
         words = _short(self.passage.text, 40) if self.passage else self.passage_id
         return f"<Explanation {_short(self.query, 40)!r}: {words!r} {self.outcome}>"
+
+    def _repr_html_(self) -> str:
+        return markup.explanation_html(self)
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """The explanation as lines, each with how far it is indented (0 to 2).

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphmem import embedding, passages
+from graphmem import embedding, markup, passages
 from graphmem.arguments import now, text, whole_number
 from graphmem.courtesy import served_first
-from graphmem.errors import InvalidInput, MissingDependency
+from graphmem.errors import GraphMemError, InvalidInput, MissingDependency
 from graphmem.explaining import Explaining
 from graphmem.faults import Faults
 from graphmem.index import Index
@@ -340,6 +340,13 @@ class GraphMemory(Explaining):
 
     def __repr__(self) -> str:
         return f"GraphMemory({self._store.uri!r}, scope={str(self.scope)!r})"
+
+    def _repr_html_(self) -> str:
+        try:
+            stats, problem = self.stats(), ""
+        except GraphMemError as error:
+            stats, problem = None, str(error)  # closed, or a disk that cannot be read
+        return markup.memory_html(self._store.uri, self.scope, stats, problem)
 
     # -- parts -----------------------------------------------------------------------------------
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import codecs
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 from typing import get_args
 
@@ -18,6 +17,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
+from graphmem import wording
 from graphmem.explanation import Explanation
 from graphmem.plain import plain
 from graphmem.types import (
@@ -26,7 +26,6 @@ from graphmem.types import (
     Fact,
     LogCheck,
     LogEntry,
-    Passage,
     Recall,
     Receipt,
     Source,
@@ -92,7 +91,7 @@ def show_recall(console: Console, recall: Recall, *, gold: Collection[str] = ())
         recall: what to print.
         gold: ids of the passages to mark with a tick.
     """
-    say(console, _how(recall), style="dim")
+    say(console, wording.how(recall), style="dim")
     names = [plain(ranked.passage.speaker) for ranked in recall.passages]
     width = min(max(map(cell_len, names), default=0), _MAX_NAME)
     for ranked, name in zip(recall.passages, names, strict=True):
@@ -100,14 +99,14 @@ def show_recall(console: Console, recall: Recall, *, gold: Collection[str] = ())
         head = Text.assemble(
             ("✓ " if is_gold else "  ", "bold green"),
             (f"{ranked.score:.3f} ", "bold" if is_gold else ""),
-            (f"{_date(ranked.passage):10} {set_cell_size(name, width)} ", "dim"),
+            (f"{wording.day(ranked.passage):10} {set_cell_size(name, width)} ", "dim"),
         )
         _print_hanging(console, head, Text(plain(ranked.passage.full_text)))
-        for line in _outdated(ranked.outdated):
+        for line in wording.outdated(ranked.outdated):
             _print_hanging(console, Text(" " * head.cell_len), Text(line, style="yellow"))
     label = "  facts on the way  "
     for fact in recall.statements:
-        _print_hanging(console, Text(label, style="dim"), Text(_fact(fact), style="cyan"))
+        _print_hanging(console, Text(label, style="dim"), Text(wording.triple(fact), style="cyan"))
         label = " " * len(label)
 
 
@@ -133,7 +132,7 @@ def show_facts(console: Console, facts: Iterable[Fact], *, is_past: bool = False
         is_so = fact.is_trusted if is_past else fact.is_live
         status = "replaced" if fact.replaced_by and not is_past else fact.status
         head = Text(f"{status:{_STATUS_WIDTH}}  ", style="" if is_so else "yellow")
-        body = Text.assemble((_fact(fact), "cyan"), (_validity(fact), "dim"))
+        body = Text.assemble((wording.triple(fact), "cyan"), (wording.validity(fact), "dim"))
         _print_hanging(console, head, body)
         _print_hanging(console, Text(" " * head.cell_len), Text(plain(fact.id), style="dim"))
 
@@ -141,9 +140,9 @@ def show_facts(console: Console, facts: Iterable[Fact], *, is_past: bool = False
 def show_sources(console: Console, sources: Iterable[Source]) -> None:
     """Print where a fact comes from: who said it and when, the words, and what read them."""
     for source in sources:
-        _print_hanging(console, Text("  "), Text(_who(source), style="bold"))
+        _print_hanging(console, Text("  "), Text(wording.who(source), style="bold"))
         _print_hanging(console, Text("    "), Text(plain(source.quote)))
-        for line in _origin(source):
+        for line in wording.origin(source):
             _print_hanging(console, Text("    "), Text(line, style="dim"))
 
 
@@ -154,10 +153,10 @@ def show_log(console: Console, entries: Iterable[LogEntry]) -> None:
     """
     for _, run in groupby(entries, lambda one: one.actor if one.action == "embed" else one.seq):
         entry, *more = run
-        head = f"{entry.seq:>5}  {_local(entry.at)}  {plain(entry.action):{_ACTION_WIDTH}}  "
-        change = _kinds([entry, *more]) if more else _change(entry)
+        head = f"{entry.seq:>5}  {wording.local(entry.at)}  {plain(entry.action):{_ACTION_WIDTH}}  "
+        change = _kinds([entry, *more]) if more else wording.change(entry)
         _print_hanging(console, Text(head, style="dim"), Text(change, style="cyan"))
-        by = _by(entry.actor, entry.actor_kind, entry.reason)
+        by = wording.by(entry.actor, entry.actor_kind, entry.reason)
         if by:
             _print_hanging(console, Text(" " * cell_len(head)), Text(by, style="dim"))
 
@@ -170,23 +169,8 @@ def show_check(console: Console, check: LogCheck, *, is_other: bool = False) -> 
         check: the result.
         is_other: whether nothing is wrong but that the log lacks the head that was noted.
     """
-    if check.is_intact:
-        erased = f", the words of {check.erased:,} erased" if check.erased else ""
-        say(console, f"{check.entries:,} entries{erased}: as they were written")
-    elif is_other:
-        say(
-            console,
-            f"{check.entries:,} entries that fit each other, but the noted head is none of theirs: "
-            "the log was written anew since, or that is the head of another one",
-            style="red",
-        )
-    else:
-        say(
-            console,
-            f"{check.entries:,} entries, and from number {check.broken_at} on they are not what "
-            "was written: one was changed, removed, inserted or moved",
-            style="red",
-        )
+    style = "" if check.is_intact else "red"
+    say(console, wording.verdict(check, is_other=is_other), style=style)
     if check.head:
         say(console, f"head {check.head}", style="dim")
 
@@ -195,10 +179,10 @@ def show_diff(console: Console, diff: Diff) -> None:
     """Print what was believed newly, no longer and otherwise."""
     for sign, facts, style in (("+", diff.added, "green"), ("-", diff.ended, "yellow")):
         for fact in facts:
-            _print_hanging(console, Text(f"{sign} "), Text(_stated(fact), style=style))
+            _print_hanging(console, Text(f"{sign} "), Text(wording.stated(fact), style=style))
     for before, after in diff.changed:
-        _print_hanging(console, Text("~ "), Text(_stated(before), style="dim"))
-        _print_hanging(console, Text("  "), Text(_stated(after), style="cyan"))
+        _print_hanging(console, Text("~ "), Text(wording.stated(before), style="dim"))
+        _print_hanging(console, Text("  "), Text(wording.stated(after), style="cyan"))
     if diff.forgotten:
         say(console, f"and {diff.forgotten:,} that were forgotten", style="dim")
     elif not (diff.added or diff.ended or diff.changed):
@@ -217,10 +201,10 @@ def show_candidates(console: Console, receipt: Receipt) -> None:
 def show_receipt(console: Console, receipt: Receipt) -> None:
     """Print what was forgotten, whether its words are gone, and where they may still be."""
     parts = (
-        _counted("passage", len(receipt.forgotten)),
-        _counted("passage", len(receipt.cut), " that lost sentences"),
-        _counted("fact", len(receipt.facts)),
-        _counted("ban", len(receipt.bans)),
+        wording.counted("passage", len(receipt.forgotten)),
+        wording.counted("passage", len(receipt.cut), " that lost sentences"),
+        wording.counted("fact", len(receipt.facts)),
+        wording.counted("ban", len(receipt.bans)),
     )
     say(console, f"forgotten: {', '.join(filter(None, parts))}")
     for line in receipt.deferred:
@@ -232,9 +216,9 @@ def show_receipt(console: Console, receipt: Receipt) -> None:
 def show_bans(console: Console, bans: Iterable[Ban]) -> None:
     """Print what is not to be stored again: not its words, but since when, by whom and why."""
     for ban in bans:
-        head = Text(f"{ban.kind:{_KIND_WIDTH}}  {ban.cause:6}  {_local(ban.at)}  ")
+        head = Text(f"{ban.kind:{_KIND_WIDTH}}  {ban.cause:6}  {wording.local(ban.at)}  ")
         _print_hanging(console, head, Text(plain(ban.id), style="cyan"))
-        by = _by(ban.actor, ban.actor_kind, ban.reason)
+        by = wording.by(ban.actor, ban.actor_kind, ban.reason)
         _print_hanging(console, Text(" " * head.cell_len), Text(by, style="dim"))
 
 
@@ -246,7 +230,7 @@ def show_stats(console: Console, stats: Stats, extra: Sequence[tuple[str, str]] 
         stats: the counts.
         extra: more rows (name, value) for the end of the table.
     """
-    rows = [*_counts(stats), *extra]
+    rows = [*wording.counts(stats), *extra]
     width = max(cell_len(name) for name, _ in rows)
     for name, value in rows:
         _print_hanging(console, Text(f"{name:{width}}  ", style="dim"), Text(plain(value)))
@@ -269,125 +253,7 @@ def _spell(error: UnicodeError) -> tuple[str, int]:
     return "".join(_FOR_NARROW_ENCODINGS.get(char, "?") for char in lost), error.end
 
 
-def _how(recall: Recall) -> str:
-    how = f"{recall.route} route · {_time(recall.timings)}"
-    return how if recall.route == "graph" else f"{how} · {plain(recall.reason)}"
-
-
-def _time(timings: Mapping[str, float]) -> str:
-    total = timings.get("total", sum(timings.values()))
-    return f"{total:.1f} ms ({timings.get('embed', 0.0):.1f} to embed the question)"
-
-
-def _date(passage: Passage) -> str:
-    return f"{passage.said_at:%Y-%m-%d}" if passage.said_at else ""
-
-
-def _local(at: datetime) -> str:
-    """A time to the second, in this machine's zone."""
-    return f"{at.astimezone():%Y-%m-%d %H:%M:%S}"
-
-
-def _fact(fact: Fact) -> str:
-    return _triple(fact.subject, fact.predicate, fact.object, polarity=fact.polarity)
-
-
-def _triple(subject: str, predicate: str, object_: str, *, polarity: bool) -> str:
-    said = predicate if polarity else f"not: {predicate}"
-    return " → ".join(map(plain, (subject, said, object_)))
-
-
-def _validity(fact: Fact) -> str:
-    ends = (("since", fact.valid_from), ("until", fact.valid_to))
-    return "".join(f" · {name} {plain(value)}" for name, value in ends if value)
-
-
-def _outdated(facts: Sequence[Fact]) -> list[str]:
-    wrong = [one for one in facts if one.status == "rejected"]
-    over = [one for one in facts if one.status != "rejected"]
-    labels = (("no longer so", over), ("found wrong", wrong))
-    return [f"{label}: {'; '.join(map(_dated, some))}" for label, some in labels if some]
-
-
-def _dated(fact: Fact) -> str:
-    return f"{_fact(fact)}{_validity(fact)}"
-
-
-def _stated(fact: Fact) -> str:
-    status = "" if fact.status == "asserted" else f" · {fact.status}"
-    return f"{_dated(fact)}{status}"
-
-
-def _change(entry: LogEntry) -> str:
-    """What an entry is about, in words where it has any."""
-    said = entry.after or entry.before
-    if entry.kind == "log":
-        runs = (said or {}).get("erased", ())
-        spans = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
-        return f"the words of entries {spans}" if spans else "words of entries"
-    if entry.kind != "fact" or said is None:
-        return plain(f"{entry.kind} {entry.id}".strip())
-    triple = _triple(said["subject"], said["predicate"], said["object"], polarity=said["polarity"])
-    status = "replaced" if said["replaced_by"] else said["status"]
-    return f"{triple} · {plain(status)} · {plain(entry.id)}"
-
-
 def _kinds(entries: Sequence[LogEntry]) -> str:
     counts = Counter(entry.kind for entry in entries)
-    words = (_counted(plain(kind), count) for kind, count in sorted(counts.items()))
+    words = (wording.counted(plain(kind), count) for kind, count in sorted(counts.items()))
     return f"{', '.join(words)}, up to number {entries[-1].seq}"
-
-
-def _counted(name: str, count: int, more: str = "") -> str:
-    """A count with its noun and what goes with it; nothing where there are none."""
-    many = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
-    return f"{count:,} {name if count == 1 else many}{more}" if count else ""
-
-
-def _by(actor: str, kind: str, reason: str) -> str:
-    unnamed = f"by {'a' if kind == 'person' else 'the'} {kind}" if kind else ""
-    who = f"by {plain(actor)} ({kind})" if actor else unnamed
-    return " · ".join(part for part in (who, plain(reason)) if part)
-
-
-def _who(source: Source) -> str:
-    who = f"{plain(source.speaker)} ({source.role})" if source.speaker else source.role
-    session = f" · session {plain(source.session)}" if source.session else ""
-    times = ", ".join(at.isoformat(" ") for at in source.said_at) or "time unknown"
-    return f"{who}{session} · {times}"
-
-
-def _origin(source: Source) -> list[str]:
-    lines = [
-        f"read by {plain(source.extractor)} on {source.recorded_at.isoformat(' ', 'seconds')}",
-        f"passage {plain(source.passage_id)}",
-        f"message {plain(source.message_id)}",
-    ]
-    if source.heard_at:
-        lines[2] += f", stored on {source.heard_at.isoformat(' ', 'seconds')}"
-    if source.claimed_by:
-        lines.insert(0, f"claimed by {plain(source.claimed_by)}")
-    if not source.grounded:
-        lines.insert(0, "these words do not name both ends")
-    return lines
-
-
-def _counts(stats: Stats) -> list[tuple[str, str]]:
-    always = [
-        ("messages", stats.messages),
-        ("passages", stats.passages),
-        ("facts", stats.facts),
-        ("entities", stats.entities),
-        ("pending", stats.pending),
-    ]
-    sometimes = [
-        ("facts withheld", stats.withheld),
-        ("failed, will be retried", stats.failed),
-        ("without a vector yet", stats.unembedded),
-        ("in memory, disk refused", stats.spilled),
-    ]
-    rows = [*always, *((name, count) for name, count in sometimes if count)]
-    lines = [(name, f"{count:,}") for name, count in rows]
-    if stats.last_error:
-        lines.append(("last error", stats.last_error))
-    return lines

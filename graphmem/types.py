@@ -3,7 +3,8 @@
 A *message* is what somebody said; a *passage* is the unit that is stored and recalled (one message,
 or a part of a long one); a *triple* is what an extractor reads out of a passage; a *fact* is a
 triple as the store believes it, with the passages it rests on; a *scope* says whose memory it is.
-All times are timezone-aware. This module imports nothing of graphmem's but errors and identity.
+All times are timezone-aware. This module imports nothing of graphmem's but errors, identity, and
+``markup`` for notebooks, which knows no class of it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
+from graphmem import markup
 from graphmem.errors import InvalidInput
 from graphmem.identity import clean_text, normal_form
 
@@ -248,6 +250,9 @@ class Fact:
         """Whether it may seed a recall: believed now, and neither withheld nor superseded."""
         return self.retired_at is None and self.is_trusted
 
+    def _repr_html_(self) -> str:
+        return markup.fact_html(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -286,6 +291,9 @@ class Source:
     grounded: bool
     quote: str
     heard_at: datetime | None = None
+
+    def _repr_html_(self) -> str:
+        return markup.source_html(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +337,9 @@ class RankedPassage:
     score: float
     facts: tuple[Fact, ...] = ()
     outdated: tuple[Fact, ...] = ()
+
+    def _repr_html_(self) -> str:
+        return markup.ranked_html(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,6 +400,9 @@ class Recall:
             f"<Recall {_shortened(self.query)!r}: {self.route} route, "
             f"{len(self.passages)} passages{best}>"
         )
+
+    def _repr_html_(self) -> str:
+        return markup.recall_html(self)
 
 
 def _shortened(text: str, width: int = 60) -> str:
@@ -523,6 +537,9 @@ class LogCheck:
         """Whether nothing was tampered with."""
         return self.broken_at is None
 
+    def _repr_html_(self) -> str:
+        return markup.check_html(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Diff:
@@ -539,6 +556,9 @@ class Diff:
     ended: tuple[Fact, ...] = ()
     changed: tuple[tuple[Fact, Fact], ...] = ()
     forgotten: int = 0
+
+    def _repr_html_(self) -> str:
+        return markup.diff_html(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -590,6 +610,9 @@ class Receipt:
     def passages(self) -> tuple[str, ...]:
         """Ids of all passages that the input stands for, new or known."""
         return self.stored + self.merged
+
+    def _repr_html_(self) -> str:
+        return markup.receipt_html(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -643,6 +666,9 @@ class Stats:
     usage: Usage = Usage()
     faults: Mapping[str, int] = field(default_factory=dict)
     last_error: str = ""
+
+    def _repr_html_(self) -> str:
+        return markup.stats_html(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -162,8 +162,14 @@ def test_every_module_is_seen():
 def test_foundation_imports_nothing_above_it():
     assert _ours("graphmem.errors") == set()
     assert _ours("graphmem.identity") == set()
-    assert _ours("graphmem.types") == {"graphmem.errors", "graphmem.identity"}
-    assert _ours("graphmem.explanation") == {"graphmem.plain", "graphmem.types"}
+    # Words and markup of values know no class of theirs, so that values can show themselves.
+    assert _ours("graphmem.plain") == set()
+    assert _ours("graphmem.wording") == {"graphmem.plain"}
+    assert _ours("graphmem.markup") - {"graphmem"} == {"graphmem.plain", "graphmem.wording"}
+    values = {"graphmem.errors", "graphmem.identity", "graphmem.markup"}
+    assert _ours("graphmem.types") - {"graphmem"} == values
+    showing = {"graphmem.plain", "graphmem.types", "graphmem.markup"}
+    assert _ours("graphmem.explanation") - {"graphmem"} == showing
 
 
 def test_imports_form_no_circle():

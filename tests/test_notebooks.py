@@ -12,8 +12,14 @@ from graphmem.cli.command import _parser
 FOLDER = Path(__file__).parent.parent / "notebooks"
 # What a run prints, among other things.
 PRINTS = {
+    "explore_the_graph": ["Pavel → worked in → Skagen", "outranked", "'passage': 106"],
     "multi_hop_experiments": ["seed", "Ilsa Varn (by fact)", "3 records, 1 question"],
     "quickstart": ["Skagen"],
+    "trust_and_forgetting": [
+        "Kit: only a person may verify a fact",
+        "hazelnut: 0 facts, 0 entries of the log",
+        "hazelnut: 0 times",
+    ],
 }
 COMMAND = re.compile(r"^graphmem .*", re.MULTILINE)
 # Where some machine keeps its files.

@@ -1,3 +1,4 @@
+import argparse
 import gzip
 import json
 import os
@@ -10,6 +11,7 @@ from datetime import datetime, timezone
 import pytest
 
 from graphmem import GraphMemory, cli
+from graphmem.cli.command import _parser
 from graphmem.testing import HashEmbedder, ScriptedExtractor
 from model_server import completion, serving
 
@@ -268,14 +270,36 @@ def test_wrong_use_is_exit_code_2(command, capsys):
     assert "usage: graphmem" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "command", [["demo"], ["recall"], ["facts"], ["stats"], ["bench", "recall"]]
-)
-def test_help_shows_an_example(command, capsys):
+def commands_of(parser, *names):
+    """Every command, by its words."""
+    groups = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    if not groups:
+        return [names]
+    return [
+        found for name, one in groups[0].choices.items() for found in commands_of(one, *names, name)
+    ]
+
+
+@pytest.mark.parametrize("command", commands_of(_parser()), ids=" ".join)
+def test_every_command_shows_an_example_and_has_json(command, capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main([*command, "--help"])
     assert stopped.value.code == 0
-    assert f"example:\n  graphmem {' '.join(command)}" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert f"example:\n  graphmem {' '.join(command)}" in told
+    assert "--json" in told
+    assert ("bench", "recall") in commands_of(_parser())
+
+
+def test_the_demo_as_json(capsys):
+    assert cli.main(["demo", "--offline", "--json"]) == 0
+    questions = json.loads(capsys.readouterr().out)["questions"]
+    assert len(questions) == 10
+    for one in questions:
+        found = {passage["id"] for passage in one["recall"]["passages"]}
+        share = len(found & {*one["needed"]}) / len(one["needed"]) if one["needed"] else 1.0
+        assert one["share"] == share
+    assert sum(one["share"] for one in questions) > 9
 
 
 def test_bench_recall_measures_a_file(tmp_path, capsys):

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphmem import __version__
 from graphmem.cli.bench import add_bench
@@ -26,6 +26,9 @@ from graphmem.terminal import (
     show_recall,
     show_stats,
 )
+
+if TYPE_CHECKING:
+    from graphmem.demo import Answer
 
 __all__ = ["main"]
 
@@ -52,8 +55,21 @@ def _demo(options: argparse.Namespace) -> int:
     from graphmem.demo import run
 
     extractor = None if options.offline else extractor_of(options)
-    run(open_console(), uri=options.uri, extractor=extractor)
+    console = open_console()
+    console.quiet = options.json
+    answers = run(console, uri=options.uri, extractor=extractor)
+    if options.json:
+        print_json({"questions": list(map(_answer_as_json, answers))})
     return 0
+
+
+def _answer_as_json(answer: Answer) -> dict[str, Any]:
+    return {
+        "hops": answer.question.hops,
+        "needed": sorted(answer.gold),
+        "share": answer.share,
+        "recall": recall_as_json(answer.recall),
+    }
 
 
 def _recall(options: argparse.Namespace) -> int:
@@ -132,6 +148,7 @@ def _add_demo(commands: Any) -> None:
         "model (OpenAI-compatible) reads the facts; otherwise offline English rules do.",
     )
     model.add_argument("--offline", action="store_true", help="use the rules, whatever is set")
+    add_json(parser)
 
 
 def _add_recall(commands: Any) -> None:

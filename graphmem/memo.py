@@ -5,16 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Generic, TypeVar, final
+from types import ModuleType
+from typing import Any, Generic, TypeVar
 
 __all__ = ["Memo", "let_go"]
 
 Answer = TypeVar("Answer")
 
 _CACHED = type(lru_cache(maxsize=1)(len))
+# Of each module that was looked through: itself, how many names it had, what remembers among them.
+_found: dict[str, tuple[ModuleType, int, list[Any]]] = {}
 
 
-@final
 class Memo(dict[str, Answer], Generic[Answer]):
     """The answers of a pure function by its argument: ``memo[text]``; all are forgotten when full.
 
@@ -42,15 +44,19 @@ class Memo(dict[str, Answer], Generic[Answer]):
 def let_go() -> None:
     """Let go of every answer that this package remembers: their questions are words of somebody's.
 
-    What is remembered is found where it is kept, in the modules: nobody has to announce it.
+    What is remembered is found where it is kept, in the modules: nobody has to announce it. A
+    module is looked through again when it has got other names, as while it is being imported.
     """
     package = __name__.partition(".")[0]
     for name, module in list(sys.modules.items()):
         if name == package or name.startswith(f"{package}."):
-            for value in list(vars(module).values()):
-                # Of thousands of values a few are: asked as briefly as can be.
-                kind = type(value)
-                if kind is Memo:
-                    value.clear()
-                elif kind is _CACHED:
-                    value.cache_clear()
+            known, names, kept = _found.get(name, (None, 0, []))
+            if known is not module or names != len(vars(module)):
+                values = list(vars(module).values())
+                kept = [value for value in values if isinstance(value, (Memo, _CACHED))]
+                _found[name] = module, len(values), kept
+            for one in kept:
+                if isinstance(one, Memo):
+                    one.clear()
+                else:
+                    one.cache_clear()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from graphmem.families import FAMILIES, SINGLE_VALUED
 from graphmem.identity import normal_form
-from graphmem.predicates import affirmed, key, read, relation
+from graphmem.predicates import affirmed, bare, key, read, relation, written
 from graphmem.types import Triple
 
 
@@ -58,6 +58,18 @@ def test_a_triple_denies_by_its_polarity():
     assert affirmed(Triple("Ana", "Is CEO of", "Acme")) == Triple("Ana", "Is CEO of", "Acme")
     assert affirmed(Triple("Ana", "wants", "any more")).object == "any more"
     assert affirmed(Triple("Ana", "doesn't like", "any more")).object == "any more"
+
+
+NAME = st.text(alphabet="ab.'\"()[]<>*_`-5 \u00ab\u00bb\u300c\u300d\u2019\u0301", max_size=12)
+
+
+@given(st.one_of(NAME, st.text(max_size=20)))
+def test_a_name_in_normal_form_is_in_it_however_it_is_written(name):
+    form = normal_form(name)
+    ways = written(bare(form))
+    assert len(ways) > 3
+    if form:
+        assert list(map(normal_form, ways)) == ways
 
 
 @given(st.text(max_size=30), st.text(max_size=30), st.text(max_size=30), st.booleans())

@@ -16,6 +16,7 @@ __all__ = [
     "Evidence",
     "Ruling",
     "entity_id",
+    "entity_id_of",
     "fact_id",
     "firm",
     "is_trusted",
@@ -117,7 +118,12 @@ def fact_id(subject: str, predicate: str, object_: str, polarity: bool) -> str:
 @lru_cache(maxsize=1 << 14)
 def entity_id(name: str) -> str:
     """Id of the entity of a name."""
-    return content_id("e", normal_form(name))
+    return entity_id_of(normal_form(name))
+
+
+def entity_id_of(form: str) -> str:
+    """Id of the entity of a name that is in its normal form."""
+    return content_id("e", form)
 
 
 def trusted(evidence: Iterable[Evidence]) -> list[Evidence]:

@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, select
 
 from graphmem.errors import Ambiguous, InvalidInput, NotFound
-from graphmem.facts import entity_id
+from graphmem.facts import entity_id, entity_id_of
 from graphmem.identity import normal_form, skeleton
 from graphmem.passages import without_sentences
 from graphmem.predicates import bare, written
@@ -212,8 +212,8 @@ def _between(tx: Transaction, names: Collection[str]) -> list[Fact]:
     """The facts between any two of these names, with an article or without."""
     if not names:
         return []
-    spelled = {name for one in names for name in (one, *written(bare(normal_form(one))))}
-    ends = set(map(entity_id, spelled))
+    forms = set(map(normal_form, names))
+    ends = {entity_id_of(one) for form in forms for one in (form, *written(bare(form)))}
     rows = between(tx.connection, tx.scope, ends, ends)
     return list(facts_by_id(tx.connection, tx.scope, [row.id for row in rows]).values())
 

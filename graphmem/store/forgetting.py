@@ -213,7 +213,8 @@ def _between(tx: Transaction, names: Collection[str]) -> list[Fact]:
     if not names:
         return []
     forms = set(map(normal_form, names))
-    ends = {entity_id_of(one) for form in forms for one in (form, *written(bare(form)))}
+    forms.update([one for form in forms for one in written(normal_form(bare(form)))])
+    ends = set(map(entity_id_of, forms))
     rows = between(tx.connection, tx.scope, ends, ends)
     return list(facts_by_id(tx.connection, tx.scope, [row.id for row in rows]).values())
 

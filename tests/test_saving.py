@@ -359,8 +359,9 @@ def test_a_snapshot_that_cannot_be_read_is_left(tmp_path):
     home = new_home(tmp_path)
     save(home)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    held = []
-    resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
+    held = [os.open(os.devnull, os.O_RDONLY)]
+    # A few more than this process holds already.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (held[0] + 64, hard))
     try:
         with suppress(OSError):
             while True:

@@ -11,6 +11,7 @@ onnxruntime and tokenizers are imported when the first text is embedded.
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -194,9 +195,12 @@ class _Network:
     """The loaded model and its tokenizer."""
 
     def __init__(self, model: Path, tokenizer: Path) -> None:
+        # It would keep a device id in the user's home, and report events, from its import on.
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         import onnxruntime
         from tokenizers import Tokenizer
 
+        onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         try:

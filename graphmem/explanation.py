@@ -13,8 +13,8 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, Literal
 
-from graphmem import markup
-from graphmem.plain import plain
+from graphmem.display import markup
+from graphmem.display.plain import plain
 from graphmem.types import Fact, Passage, RankedPassage, Route, Scope
 
 __all__ = ["Explanation", "Outcome", "Part", "Path", "Place", "Quote", "Step", "StepKind"]

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphmem import embedding, markup, passages
+from graphmem import embedding, passages
 from graphmem.arguments import now, text, whole_number
 from graphmem.courtesy import served_first
+from graphmem.display import markup
 from graphmem.errors import GraphMemError, InvalidInput, MissingDependency
 from graphmem.explaining import Explaining
 from graphmem.faults import Faults

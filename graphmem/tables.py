@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphmem import wording
+from graphmem.display import wording
+from graphmem.display.markup import table_html
+from graphmem.display.plain import plain
 from graphmem.errors import InvalidInput
-from graphmem.markup import table_html
-from graphmem.plain import plain
 from graphmem.types import Ban, Candidate, Entity, Fact, LogEntry, Passage, RankedPassage, Source
 
 __all__ = ["Listing", "table"]

@@ -4,7 +4,7 @@ A *message* is what somebody said; a *passage* is the unit that is stored and re
 or a part of a long one); a *triple* is what an extractor reads out of a passage; a *fact* is a
 triple as the store believes it, with the passages it rests on; a *scope* says whose memory it is.
 All times are timezone-aware. This module imports nothing of graphmem's but errors, identity, and
-``markup`` for notebooks, which knows no class of it.
+``display.markup`` for notebooks, which knows no class of it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
-from graphmem import markup
+from graphmem.display import markup
 from graphmem.errors import InvalidInput
 from graphmem.identity import clean_text, normal_form
 

@@ -163,12 +163,13 @@ def test_foundation_imports_nothing_above_it():
     assert _ours("graphmem.errors") == set()
     assert _ours("graphmem.identity") == set()
     # Words and markup of values know no class of theirs, so that values can show themselves.
-    assert _ours("graphmem.plain") == set()
-    assert _ours("graphmem.wording") == {"graphmem.plain"}
-    assert _ours("graphmem.markup") - {"graphmem"} == {"graphmem.plain", "graphmem.wording"}
-    values = {"graphmem.errors", "graphmem.identity", "graphmem.markup"}
+    assert _ours("graphmem.display.plain") == set()
+    assert _ours("graphmem.display.wording") == {"graphmem.display.plain"}
+    words = {"graphmem.display.plain", "graphmem.display.wording"}
+    assert _ours("graphmem.display.markup") == words
+    values = {"graphmem.errors", "graphmem.identity", "graphmem.display.markup"}
     assert _ours("graphmem.types") - {"graphmem"} == values
-    showing = {"graphmem.plain", "graphmem.types", "graphmem.markup"}
+    showing = {"graphmem.display.plain", "graphmem.types", "graphmem.display.markup"}
     assert _ours("graphmem.explanation") - {"graphmem"} == showing
 
 

@@ -14,9 +14,9 @@ from rich.console import Console
 
 from builders import NOON
 from graphmem import Explanation, GraphMemory, Message, Scope, Triple, cli, demo
+from graphmem.display.terminal import show_explanation
 from graphmem.errors import InvalidInput
 from graphmem.extractors.rules import RulesExtractor
-from graphmem.terminal import show_explanation
 from graphmem.testing import HashEmbedder, ScriptedExtractor
 
 CONVERSATION = demo.load()

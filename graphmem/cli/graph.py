@@ -12,8 +12,9 @@ from rich.text import Text
 from graphmem.cli.opening import add_json, add_store, opened, scope_of
 from graphmem.cli.parsing import add_command, add_moments, positive
 from graphmem.cli.values import print_json
+from graphmem.display.plain import plain
+from graphmem.display.terminal import open_console, say
 from graphmem.errors import InvalidInput
-from graphmem.terminal import open_console, plain, say
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -26,8 +26,7 @@ from graphmem.cli.values import (
     receipt_as_json,
     source_as_json,
 )
-from graphmem.errors import Ambiguous, InvalidInput
-from graphmem.terminal import (
+from graphmem.display.terminal import (
     complain,
     open_console,
     say,
@@ -40,6 +39,7 @@ from graphmem.terminal import (
     show_receipt,
     show_sources,
 )
+from graphmem.errors import Ambiguous, InvalidInput
 from graphmem.types import Receipt, Status
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from graphmem.display.plain import plain
 from graphmem.errors import MissingDependency
 from graphmem.explore.layout import Room
-from graphmem.terminal import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -24,7 +24,7 @@ from graphmem.recall.sight import look
 from graphmem.recall.wanted import Wanted
 from graphmem.settings import RecallSettings
 
-__all__ = ["QUESTION", "Leg", "Route", "Spot", "Ways"]
+__all__ = ["QUESTION", "Leg", "Spot", "Trail", "Ways"]
 
 _MOST_FACTS = 3
 _MOST_NAMES = 3
@@ -65,7 +65,7 @@ class Leg:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class Trail:
     """A path by ids; see ``explanation.Path``."""
 
     part: Literal["walk", "itself", "bridge", "newer"]
@@ -117,20 +117,20 @@ class Ways:
         walked = raised(reached.rank(np.array([passage])), self._settings)[0]
         return bool(walked > 0 and walked >= self._found.parts.reached[at])
 
-    def routes(self, passage: int, most: int) -> list[Route]:
+    def trails(self, passage: int, most: int) -> list[Trail]:
         """What brought a passage up, by part of its score; of the walk the ``most`` likeliest."""
         parts = {part.name: part.score for part in self.parts(passage)}
         walked = self._walked(passage, most) if "walk" in parts else []
-        routes = walked[:1] + [one for one in walked[1:] if one.share >= _LEAST_SHARE]
+        trails = walked[:1] + [one for one in walked[1:] if one.share >= _LEAST_SHARE]
         # What it is by itself stands first where nothing else says more.
         is_own = parts.get("own words", 0.0) >= max(parts.values(), default=0.0) > 0
-        is_direct = any(len(one.legs) == 1 for one in routes)
+        is_direct = any(len(one.legs) == 1 for one in trails)
         if ("itself" in parts or is_own) and not is_direct:
-            routes.append(self._direct(passage))
-        routes += [*self._bridged(passage), *self._lifted(passage)]
-        return routes or [self._direct(passage)]
+            trails.append(self._direct(passage))
+        trails += [*self._bridged(passage), *self._lifted(passage)]
+        return trails or [self._direct(passage)]
 
-    def best(self, passage: int) -> Route:
+    def best(self, passage: int) -> Trail:
         """The likeliest way of the walk to a passage, or by itself."""
         walked = self._walked(passage, 1)
         return walked[0] if walked else self._direct(passage)
@@ -160,12 +160,12 @@ class Ways:
     def _terms(self, present: np.typing.NDArray[np.bool_]) -> tuple[str, ...]:
         return tuple(self._found.question.terms[at] for at in present.nonzero()[0].tolist())
 
-    def _direct(self, passage: int) -> Route:
-        return Route("itself", 1.0, (self.answers(passage),))
+    def _direct(self, passage: int) -> Trail:
+        return Trail("itself", 1.0, (self.answers(passage),))
 
     # -- by the walk -----------------------------------------------------------------------------
 
-    def _walked(self, passage: int, most: int) -> list[Route]:
+    def _walked(self, passage: int, most: int) -> list[Trail]:
         """The likeliest ways of the walk to a passage, best first, ties by their ids."""
         found, graph = self._found, self._memory.graph
         if found.seeds is None or found.reached is None:
@@ -196,12 +196,12 @@ class Ways:
         whole = max(whole, sum(likelihood for likelihood, _, _ in weighed))
         likely = sorted((likelihood for likelihood, _, _ in weighed), reverse=True)
         least = likely[:most][-1] if likely else 0.0
-        routes = [
-            Route("walk", likelihood / whole, (*legs(), *self._legs(way)))
+        trails = [
+            Trail("walk", likelihood / whole, (*legs(), *self._legs(way)))
             for likelihood, legs, way in weighed
             if likelihood >= least
         ]
-        return sorted(routes, key=_by_share)[:most]
+        return sorted(trails, key=_by_share)[:most]
 
     def _moves(self) -> np.typing.NDArray[np.bool_]:
         seeds = self._found.seeds
@@ -314,7 +314,7 @@ class Ways:
 
     # -- from other passages ---------------------------------------------------------------------
 
-    def _bridged(self, passage: int) -> list[Route]:
+    def _bridged(self, passage: int) -> list[Trail]:
         """Over the bridge, from the first hop that counted."""
         found, memory = self._found, self._memory
         pair = -1 if found.bridge is None else found.bridge.best(passage)
@@ -346,9 +346,9 @@ class Ways:
             float(found.bridge.words[pair]),
             float(found.bridge.sense[pair]),
         )
-        return [Route("bridge", 1.0, (*self.best(hop).legs, leg))]
+        return [Trail("bridge", 1.0, (*self.best(hop).legs, leg))]
 
-    def _lifted(self, passage: int) -> list[Route]:
+    def _lifted(self, passage: int) -> list[Trail]:
         """By bringing up to date what stands just below."""
         memory = self._memory
         for lifted in reversed(self._found.lifts):
@@ -359,9 +359,9 @@ class Ways:
             ids = tuple(memory.passages.ids.texts(np.array([earlier, passage])))
             facts = self._fact_ids(np.array([lifted.by[pair], lifted.replaced[pair]]))
             leg = Leg("newer", ("passage", ids[0]), ("passage", ids[1]), 1.0, facts, ids)
-            return [Route("newer", 1.0, (*self.best(earlier).legs, leg))]
+            return [Trail("newer", 1.0, (*self.best(earlier).legs, leg))]
         return []
 
 
-def _by_share(route: Route) -> tuple[float, list[Spot]]:
-    return -route.share, [leg.target for leg in route.legs]
+def _by_share(trail: Trail) -> tuple[float, list[Spot]]:
+    return -trail.share, [leg.target for leg in trail.legs]

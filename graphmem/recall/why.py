@@ -15,9 +15,9 @@ from graphmem.recall.chain import Read, Rows, Showing, answered, find, least_fit
 from graphmem.recall.clock import Clock
 from graphmem.recall.found import Found
 from graphmem.recall.past import Past
+from graphmem.recall.steps import Needs, worded
 from graphmem.recall.wanted import Wanted
-from graphmem.recall.ways import Route, Ways
-from graphmem.recall.wording import Needs, worded
+from graphmem.recall.ways import Trail, Ways
 from graphmem.settings import RecallSettings
 from graphmem.types import Recall, Scope
 
@@ -34,7 +34,7 @@ class _Case:
 
     outcome: Outcome
     reason: str
-    route: tuple[Route, ...] = ()
+    trails: tuple[Trail, ...] = ()
     rank: int | None = None
     score: float | None = None
     parts: tuple[Part, ...] = ()
@@ -108,7 +108,7 @@ def explain(
         top_k,
         recall.route,
         case.parts,
-        worded(case.route, query, rows),
+        worded(case.trails, query, rows),
         () if is_shown else recall.passages,
         case.against,
         withheld,
@@ -144,10 +144,10 @@ def _judged(
     withheld = _withheld(memory, found, passage, settings.seed_near)
     score = None if rank is None else float(found.score(np.array([passage]))[0])
     if rank is not None and rank <= top_k:
-        routes = tuple(ways.routes(passage, _MOST_WAYS))
+        trails = tuple(ways.trails(passage, _MOST_WAYS))
         reason = f"rank {rank} by the {found.route} route: {found.reason}"
         parts = ways.parts(passage)
-        return _Case("recalled", reason, routes, rank, score, parts, withheld=withheld)
+        return _Case("recalled", reason, trails, rank, score, parts, withheld=withheld)
     against = ways.parts(int(shown[-1])) if len(shown) else ()
     if rank is None or score is None:
         alone = ways.answers(passage)
@@ -160,9 +160,9 @@ def _judged(
     else:
         least = float(found.score(shown[-1:])[0])
         reason = f"rank {rank}, and {len(shown)} are shown: {score:.3f} against {least:.3f}"
-        routes = tuple(ways.routes(passage, _MOST_WAYS))
+        trails = tuple(ways.trails(passage, _MOST_WAYS))
         parts = ways.parts(passage)
-        case = _Case("outranked", reason, routes, rank, score, parts, against, withheld)
+        case = _Case("outranked", reason, trails, rank, score, parts, against, withheld)
     if not withheld:
         return case
     told = "it states what fits the question but may not lead to it; " + case.reason
@@ -205,7 +205,7 @@ def _rows(
     read: Read, passage_id: str, case: _Case, shown: Showing | None, past: Past | None
 ) -> Rows:
     """What is told, of one state of the store."""
-    needs = Needs(case.route)
+    needs = Needs(case.trails)
     passages, facts, entities = needs.passages, [*needs.facts, *case.withheld], needs.entities
     if shown is not None:
         passages = [*shown.passage_ids, *passages]

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from graphmem.plain import plain
+from graphmem.display.plain import plain
 
 if TYPE_CHECKING:
     from graphmem.types import Fact, LogCheck, LogEntry, Passage, Recall, Source, Stats

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, NewType
 
-from graphmem import wording
-from graphmem.plain import plain
+from graphmem.display import wording
+from graphmem.display.plain import plain
 
 if TYPE_CHECKING:
     from graphmem.explanation import Explanation, Part, Path, Place, Quote, Step

@@ -17,9 +17,9 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from graphmem import wording
+from graphmem.display import wording
+from graphmem.display.plain import plain
 from graphmem.explanation import Explanation
-from graphmem.plain import plain
 from graphmem.types import (
     Ban,
     Diff,
@@ -36,7 +36,6 @@ from graphmem.types import (
 __all__ = [
     "complain",
     "open_console",
-    "plain",
     "say",
     "show_bans",
     "show_candidates",

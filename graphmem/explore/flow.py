@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmem.arguments import whole_number
+from graphmem.display import wording
+from graphmem.explanation import Explanation, Path, Place, Step
 from graphmem.explore.canvas import Arrow, Box, Canvas, shortened
 from graphmem.explore.layout import Room, overlapping, settle
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from graphmem.explanation import Explanation, Path, Place, Step
 
 __all__ = ["draw_explanation"]
 
@@ -24,10 +24,10 @@ _ALONE = "answers"
 _LOOKS = {"question": "question", "fact": "statement", "entity": "entity", "passage": "passage"}
 _WIDTH = 12.0
 _LEAST_HEIGHT, _MOST_HEIGHT, _ROW = 5.8, 8.0, 1.4
-# Letters in a line where there are few columns, and where there are many.
 # How much deeper than the lowest box: the arrow is to pass below it near its ends, too.
 _SAG = 1.35
 _DIRECT = 2  # columns: nothing stands between
+# Letters in a line where there are few columns, and where there are many.
 _WIDE, _NARROW, _MANY = 30, 20, 5
 
 
@@ -108,8 +108,6 @@ def _flow(explanation: Explanation, paths: Sequence[Path]) -> _Flow:
 
 def _columns(explanation: Explanation, paths: Iterable[Path]) -> dict[Place, int]:
     """The column of each place: after all that lead to it."""
-    from graphmem.explanation import Place
-
     found = {Place("question", "", explanation.query): 0}
     steps = [step for path in paths for step in path.steps]
     for _ in range(len(steps) + 1):
@@ -132,27 +130,25 @@ def _words(place: Place, width: int, step: Step | None) -> str:
     if place.kind != "fact" or step is None:
         return said
     quote = step.quotes[0]
-    when = f", {quote.said_at:%Y-%m-%d}" if quote.said_at else ""
-    who = f"\n{shortened(quote.speaker, 14)}{when}" if quote.speaker else ""
+    by = ", ".join(filter(None, (shortened(quote.speaker, 14), wording.day(quote.said_at))))
+    who = f"\n{by}" if quote.speaker else ""
     return f"{said}\n“{shortened(quote.text, width, 2)}”{who}"
 
 
 def _label(step: Step) -> str:
     said: str = step.kind
     if step.kind == "fact" and step.facts:
-        said_of = step.facts[0]
-        predicate = said_of.predicate if said_of.polarity else f"not: {said_of.predicate}"
-        said = shortened(predicate, 16)
+        fact = step.facts[0]
+        said = shortened(wording.predicate(fact.predicate, fact.polarity), 16)
     return f"{said}\n{step.weight:.2g}"
 
 
 def _note(explanation: Explanation, most: int) -> str:
-    parts = " + ".join(f"{part.name} {part.score:.3f}" for part in explanation.parts)
-    score = "" if explanation.score is None else f" = {explanation.score:.3f}"
+    score = wording.total(explanation.score, explanation.parts)
     rank = "" if explanation.rank is None else f"number {explanation.rank}"
     left = len(explanation.paths) - most
     rest = f"{left} more paths left out" if left > 0 else ""
-    said = (explanation.outcome, rank, f"{parts}{score}", rest)
+    said = (explanation.outcome, rank, score, rest)
     return "  ·  ".join(part for part in said if part)
 
 

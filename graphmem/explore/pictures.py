@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from graphmem.arguments import whole_number
+from graphmem.display import wording
 from graphmem.errors import NotFound
 from graphmem.explore.canvas import Arrow, Box, Canvas, shortened
 from graphmem.explore.graph import Graph, edges_of, entity_of, graph_of, vertices_of
@@ -151,10 +152,9 @@ def _box(data: dict[str, Any], *, is_marked: bool) -> Box:
     if data["kind"] == "entity":
         look = "speaker" if data.get("is_speaker") else "entity"
         return Box(shortened(data["name"], 22, 2), look, is_marked)
-    said_at = data.get("said_at")
-    who = [shortened(data["speaker"] or data["title"] or data["role"], 16)]
-    when = [f"{said_at:%Y-%m-%d}"] if said_at else []
-    return Box(f"{' · '.join(who + when)}\n{shortened(data['text'], 30, 2)}", "passage", is_marked)
+    who = shortened(data["speaker"] or data["title"] or data["role"], 16)
+    head = " · ".join(filter(None, (who, wording.day(data.get("said_at")))))
+    return Box(f"{head}\n{shortened(data['text'], 30, 2)}", "passage", is_marked)
 
 
 def _look(data: dict[str, Any]) -> str:
@@ -168,8 +168,7 @@ def _look(data: dict[str, Any]) -> str:
 
 
 def _label(data: dict[str, Any]) -> str:
-    said = data["predicate"] if data["polarity"] else f"not: {data['predicate']}"
-    return shortened(said, 22)
+    return shortened(wording.predicate(data["predicate"], data["polarity"]), 22)
 
 
 def _stacked(lines: list[str]) -> str:

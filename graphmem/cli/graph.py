@@ -19,7 +19,7 @@ from graphmem.errors import InvalidInput
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from graphmem.explore import Graph
+    from graphmem.explore import Centrality, Graph
 
 __all__ = ["add_graph"]
 
@@ -27,7 +27,7 @@ _FILES = (".graphml", ".json")
 _PICTURES = (".png", ".svg")
 _SHOWN = 8
 _MEMBERS = 4
-_MEASURES = ("degree", "pagerank", "betweenness")
+_MEASURES: tuple[Centrality, ...] = ("degree", "pagerank", "betweenness")
 
 
 def add_graph(commands: Any) -> None:
@@ -117,7 +117,7 @@ def _figures(graph: Graph) -> dict[str, Any]:
     def name(id_: str) -> str:
         return str(graph.nodes[id_]["name"])
 
-    measured = {measure: explore.centrality(graph, measure) for measure in _MEASURES}  # type: ignore[arg-type]
+    measured = {measure: explore.centrality(graph, measure) for measure in _MEASURES}
     ranks = measured["pagerank"]
     groups = [
         sorted(members, key=lambda id_: (-ranks[id_], id_))

@@ -107,7 +107,11 @@ class Arrow:
     target: int
     look: str
     label: int | None = None
-    strength: float = 1.0
+
+    @property
+    def ends(self) -> tuple[int, int, int]:
+        """Where it starts, leads through and ends; it leads through its start without a label."""
+        return self.source, self.source if self.label is None else self.label, self.target
 
 
 @dataclass(eq=False, slots=True)
@@ -223,7 +227,7 @@ class Canvas:
                 mutation_scale=1.0,
                 facecolor=look.colour,
                 edgecolor=look.colour,
-                linewidth=look.width * arrow.strength,
+                linewidth=look.width,
                 linestyle=look.dashes,
                 capstyle="butt",
                 joinstyle="round",

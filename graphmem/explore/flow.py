@@ -56,11 +56,15 @@ def draw_explanation(explanation: Explanation, *, most: int = 4) -> Figure:
         sizes = canvas.sizes(flow.boxes)
         places = _in_columns(flow, sizes, canvas.room)
         # What is found by itself passes below all that the graph knows.
-        fixed = [column >= 0 or box.text.startswith(_ALONE) for box, column in flow.placed]
-        places = settle(places, sizes, canvas.room, arrows=flow.ends, fixed=fixed)
+        fixed = [
+            column >= 0 or box.text.startswith(_ALONE)
+            for box, column in zip(flow.boxes, flow.columns, strict=True)
+        ]
+        ends = [arrow.ends for arrow in flow.arrows]
+        places = settle(places, sizes, canvas.room, arrows=ends, fixed=fixed)
         if most == 1 or not overlapping(places, sizes):
             return canvas.paint(flow.boxes, places, flow.arrows)
-        most = min(most, len(explanation.paths)) - 1 or 1
+        most = max(min(most, len(explanation.paths)) - 1, 1)
 
 
 @dataclass(slots=True)
@@ -70,20 +74,6 @@ class _Flow:
     boxes: list[Box] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
     arrows: list[Arrow] = field(default_factory=list)
-
-    @property
-    def placed(self) -> list[tuple[Box, int]]:
-        """Boxes with their column."""
-        return list(zip(self.boxes, self.columns, strict=True))
-
-    @property
-    def ends(self) -> list[tuple[int, int, int]]:
-        """Where each arrow starts, leads through and ends."""
-        return [
-            (arrow.source, arrow.label, arrow.target)
-            for arrow in self.arrows
-            if arrow.label is not None
-        ]
 
 
 def _flow(explanation: Explanation, paths: Sequence[Path]) -> _Flow:
@@ -170,7 +160,7 @@ def _in_columns(flow: _Flow, sizes: NDArray[np.float64], room: Room) -> NDArray[
         )
         left += width + free / max(count - 1, 1)
     lowest = (places - sizes / 2)[columns >= 0, 1].min() - room.gap
-    for one, label, other in flow.ends:
+    for one, label, other in (arrow.ends for arrow in flow.arrows):
         places[label] = (places[one] + places[other]) / 2
         if flow.boxes[label].text.startswith(_ALONE) and count > _DIRECT:
             depth = _SAG * (places[label, 1] - lowest) + sizes[label, 1]

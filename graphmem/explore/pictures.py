@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from graphmem.arguments import whole_number
@@ -61,7 +62,7 @@ def draw(
         sizes = canvas.sizes(sketch.boxes)
         if most == 1 or not is_crowded(sizes, canvas.room):
             places = spread(sizes, sketch.links, canvas.room)
-            places = settle(places, sizes, canvas.room, arrows=sketch.ends)
+            places = settle(places, sizes, canvas.room, arrows=[one.ends for one in sketch.arrows])
             if most == 1 or not overlapping(places, sizes):
                 return canvas.paint(sketch.boxes, places, sketch.arrows)
         most = max(int(most * _FEWER), 1)
@@ -92,21 +93,8 @@ class _Sketch:
     @property
     def links(self) -> list[tuple[int, int]]:
         """What stands near what."""
-        pairs = []
-        for arrow in self.arrows:
-            if arrow.label is None:
-                pairs.append((arrow.source, arrow.target))
-            else:
-                pairs += [(arrow.source, arrow.label), (arrow.label, arrow.target)]
+        pairs = {pair for arrow in self.arrows for pair in pairwise(arrow.ends)}
         return sorted({(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]})
-
-    @property
-    def ends(self) -> list[tuple[int, int, int]]:
-        """Where each arrow starts, leads through and ends."""
-        return [
-            (one.source, one.source if one.label is None else one.label, one.target)
-            for one in self.arrows
-        ]
 
 
 def _chosen(graph: Graph, marked: Iterable[str], most: int) -> list[str]:

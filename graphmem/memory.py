@@ -294,7 +294,17 @@ class GraphMemory(Explaining):
         read = Shown(self._store, asked.scope)
 
         def ranked(index: Index) -> Recall:
-            return recall(index, vector=vector, read=read, settings=self.settings, **asked.options)
+            return recall(
+                index,
+                asked.query,
+                vector,
+                read,
+                scope=asked.scope,
+                top_k=asked.top_k,
+                settings=self.settings,
+                session=asked.session,
+                past=asked.past,
+            )
 
         with served_first():
             found = ranked(index)

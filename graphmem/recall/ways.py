@@ -15,7 +15,7 @@ import numpy as np
 from graphmem.explanation import Part, PlaceKind, StepKind
 from graphmem.index.graph import entity_vertices, passage_vertices
 from graphmem.index.index import Index
-from graphmem.index.lists import Ints, among, each_once, places
+from graphmem.index.lists import Bools, Ints, among, each_once, places
 from graphmem.recall.bridge import telling
 from graphmem.recall.chain import raised
 from graphmem.recall.found import Found
@@ -100,12 +100,11 @@ class Ways:
         if at < 0:
             return ()
         parts = found.parts
-        bridge = parts.bridge if isinstance(parts.bridge, float) else float(parts.bridge[at])
         # In the order in which they are added up for the score.
         named = (
             Part("walk" if self._is_walked(passage, at) else "itself", float(parts.reached[at])),
             Part("own words", float(parts.own[at])),
-            Part("bridge", bridge),
+            Part("bridge", float(parts.bridge[at])),
         )
         return tuple(part for part in named if part.score)
 
@@ -130,11 +129,6 @@ class Ways:
         trails += [*self._bridged(passage), *self._lifted(passage)]
         return trails or [self._direct(passage)]
 
-    def best(self, passage: int) -> Trail:
-        """The likeliest way of the walk to a passage, or by itself."""
-        walked = self._walked(passage, 1)
-        return walked[0] if walked else self._direct(passage)
-
     # -- by itself -------------------------------------------------------------------------------
 
     def answers(self, passage: int) -> Leg:
@@ -157,7 +151,7 @@ class Ways:
             sense=float(sight.cosines[at]),
         )
 
-    def _terms(self, present: np.typing.NDArray[np.bool_]) -> tuple[str, ...]:
+    def _terms(self, present: Bools) -> tuple[str, ...]:
         return tuple(self._found.question.terms[at] for at in present.nonzero()[0].tolist())
 
     def _direct(self, passage: int) -> Trail:
@@ -203,10 +197,10 @@ class Ways:
         ]
         return sorted(trails, key=_by_share)[:most]
 
-    def _moves(self) -> np.typing.NDArray[np.bool_]:
+    def _moves(self) -> Bools:
         seeds = self._found.seeds
         vertices = np.zeros(0, dtype=np.int64) if seeds is None else seeds.reset.vertices
-        has_edges: np.typing.NDArray[np.bool_] = self._memory.graph.strengths(vertices) > 0
+        has_edges: Bools = self._memory.graph.strengths(vertices) > 0
         return has_edges
 
     def _starts(self, vertex: int) -> list[tuple[float, Callable[[], tuple[Leg, ...]]]]:
@@ -314,6 +308,11 @@ class Ways:
 
     # -- from other passages ---------------------------------------------------------------------
 
+    def _best(self, passage: int) -> Trail:
+        """The likeliest way of the walk to a passage, or by itself."""
+        walked = self._walked(passage, 1)
+        return walked[0] if walked else self._direct(passage)
+
     def _bridged(self, passage: int) -> list[Trail]:
         """Over the bridge, from the first hop that counted."""
         found, memory = self._found, self._memory
@@ -324,7 +323,7 @@ class Ways:
         shared = telling(memory, hop, passage)[:_MOST_NAMES]
         at = found.sight.places(np.array([hop, passage]))
         adds = found.sight.present[:, at[1]] & ~found.sight.present[:, at[0]]
-        ends = np.array([end for one in shared for end in one[:2]], dtype=np.int64)
+        ends = np.array([end for pair_ends in shared for end in pair_ends], dtype=np.int64)
         names = dict.fromkeys(memory.entities.ids.texts(ends))
         facts = [
             self._mentions(of, entity)[:1]
@@ -333,12 +332,11 @@ class Ways:
         ]
         ids = tuple(memory.passages.ids.texts(np.array([hop, passage])))
         place = int(places(found.passages, np.array([passage]))[0])
-        parts = found.parts.bridge
         leg = Leg(
             "bridge",
             ("passage", ids[0]),
             ("passage", ids[1]),
-            parts if isinstance(parts, float) else float(parts[place]),
+            float(found.parts.bridge[place]),
             tuple(dict.fromkeys(id_ for some in facts for id_ in self._fact_ids(some))),
             ids,
             tuple(names),
@@ -346,7 +344,7 @@ class Ways:
             float(found.bridge.words[pair]),
             float(found.bridge.sense[pair]),
         )
-        return [Trail("bridge", 1.0, (*self.best(hop).legs, leg))]
+        return [Trail("bridge", 1.0, (*self._best(hop).legs, leg))]
 
     def _lifted(self, passage: int) -> list[Trail]:
         """By bringing up to date what stands just below."""
@@ -359,7 +357,7 @@ class Ways:
             ids = tuple(memory.passages.ids.texts(np.array([earlier, passage])))
             facts = self._fact_ids(np.array([lifted.by[pair], lifted.replaced[pair]]))
             leg = Leg("newer", ("passage", ids[0]), ("passage", ids[1]), 1.0, facts, ids)
-            return [Trail("newer", 1.0, (*self.best(earlier).legs, leg))]
+            return [Trail("newer", 1.0, (*self._best(earlier).legs, leg))]
         return []
 
 

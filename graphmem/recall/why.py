@@ -40,7 +40,6 @@ class _Case:
     parts: tuple[Part, ...] = ()
     against: tuple[Part, ...] = ()
     withheld: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def explain(
@@ -141,32 +140,34 @@ def _judged(
     """The case of a passage that was looked for."""
     ways = Ways(memory, found, wanted, settings)
     rank, shown = _rank(memory, found, passage), found.ranking[:top_k]
-    withheld = _withheld(memory, found, passage, settings.seed_near)
-    score = None if rank is None else float(found.score(np.array([passage]))[0])
-    if rank is not None and rank <= top_k:
-        trails = tuple(ways.trails(passage, _MOST_WAYS))
-        reason = f"rank {rank} by the {found.route} route: {found.reason}"
-        parts = ways.parts(passage)
-        return _Case("recalled", reason, trails, rank, score, parts, withheld=withheld)
-    against = ways.parts(int(shown[-1])) if len(shown) else ()
-    if rank is None or score is None:
-        alone = ways.answers(passage)
-        words = f"{len(alone.terms)} of its words" if alone.terms else "none of its words"
-        reason = (
-            f"neither near the question nor led to: it has {words}, similarity {alone.sense:.2f}"
-        )
-        outcome: Outcome = "not reached"
-        case = _Case(outcome, reason, against=against, withheld=withheld)
+    if rank is None:
+        case = _unranked(ways, passage)
     else:
-        least = float(found.score(shown[-1:])[0])
-        reason = f"rank {rank}, and {len(shown)} are shown: {score:.3f} against {least:.3f}"
         trails = tuple(ways.trails(passage, _MOST_WAYS))
-        parts = ways.parts(passage)
-        case = _Case("outranked", reason, trails, rank, score, parts, against, withheld)
-    if not withheld:
+        score = float(found.score(np.array([passage]))[0])
+        reason = f"rank {rank} by the {found.route} route: {found.reason}"
+        case = _Case("recalled", reason, trails, rank, score, ways.parts(passage))
+        if rank > top_k:
+            least = float(found.score(shown[-1:])[0])
+            reason = f"rank {rank}, and {len(shown)} are shown: {score:.3f} against {least:.3f}"
+            case = replace(case, outcome="outranked", reason=reason)
+    case = replace(case, withheld=_withheld(memory, found, passage, settings.seed_near))
+    if case.outcome == "recalled":
         return case
-    told = "it states what fits the question but may not lead to it; " + case.reason
-    return replace(case, outcome="withheld", reason=told)
+    if case.withheld:
+        told = "it states what fits the question but may not lead to it; " + case.reason
+        case = replace(case, outcome="withheld", reason=told)
+    return replace(case, against=ways.parts(int(shown[-1])) if len(shown) else ())
+
+
+def _unranked(ways: Ways, passage: int) -> _Case:
+    """The case of a passage that nothing led to."""
+    alone = ways.answers(passage)
+    words = f"{len(alone.terms)} of its words" if alone.terms else "none of its words"
+    return _Case(
+        "not reached",
+        f"neither near the question nor led to: it has {words}, similarity {alone.sense:.2f}",
+    )
 
 
 def _rank(memory: Index, found: Found, passage: int) -> int | None:

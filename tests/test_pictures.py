@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from explore_parts import fact, passage, played, talk
 from graphmem import demo, explore
 from graphmem.errors import InvalidInput, MissingDependency, NotFound
-from graphmem.explore.canvas import shortened
+from graphmem.explore.canvas import wrapped
 from graphmem.explore.layout import Room, overlapping, settle, spread
 from graphmem.types import Diff
 
@@ -223,8 +223,8 @@ def test_without_matplotlib_the_error_names_what_to_install(monkeypatch):
 
 
 @given(st.text(max_size=80), st.integers(2, 20), st.integers(1, 4))
-def test_shortened_text_fits(text, width, lines):
-    found = shortened(text, width, lines).split("\n")
+def test_a_text_in_a_picture_fits_its_lines(text, width, lines):
+    found = wrapped(text, width, lines).split("\n")
     assert len(found) <= lines
     assert max(map(len, found)) <= width
 

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from graphmem.display.plain import plain
+from graphmem.display.plain import shortened
 from graphmem.errors import MissingDependency
 from graphmem.explore.layout import Room
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Arrow", "Box", "Canvas", "shortened"]
+__all__ = ["Arrow", "Box", "Canvas", "wrapped"]
 
 Places: TypeAlias = NDArray[np.float64]
 
@@ -295,9 +295,11 @@ class Canvas:
             )
 
 
-def shortened(text: str, width: int, lines: int = 1) -> str:
+def wrapped(text: str, width: int, lines: int = 1) -> str:
     """Stored text for a picture: on so many lines of about so many letters, then ``…``."""
-    found = textwrap.wrap(plain(text), width, break_on_hyphens=False) or [""]
+    # What is cut here is more than fits, so that a book costs no more than its first lines.
+    head = shortened(text, (width + 1) * lines + 1)
+    found = textwrap.wrap(head, width, break_on_hyphens=False) or [""]
     if len(found) <= lines:
         return "\n".join(found)
     last = found[lines - 1]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphmem.arguments import whole_number
 from graphmem.display import wording
 from graphmem.explanation import Explanation, Path, Place, Step
-from graphmem.explore.canvas import Arrow, Box, Canvas, shortened
+from graphmem.explore.canvas import Arrow, Box, Canvas, wrapped
 from graphmem.explore.layout import Room, overlapping, settle
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def draw_explanation(explanation: Explanation, *, most: int = 4) -> Figure:
         flow = _flow(explanation, explanation.paths[:most])
         rows = max(flow.columns.count(column) for column in flow.columns if column >= 0)
         height = min(max(_ROW * rows + 1.5, _LEAST_HEIGHT), _MOST_HEIGHT)
-        title = shortened(explanation.query, 84)
+        title = wrapped(explanation.query, 84)
         canvas = Canvas(_WIDTH, height, title, _note(explanation, most))
         sizes = canvas.sizes(flow.boxes)
         places = _in_columns(flow, sizes, canvas.room)
@@ -116,20 +116,20 @@ def _columns(explanation: Explanation, paths: Iterable[Path]) -> dict[Place, int
 
 def _words(place: Place, width: int, step: Step | None) -> str:
     lines = {"question": 5, "fact": 3, "entity": 2, "passage": 5}[place.kind]
-    said = shortened(place.text, width if place.kind != "entity" else 18, lines)
+    said = wrapped(place.text, width if place.kind != "entity" else 18, lines)
     if place.kind != "fact" or step is None:
         return said
     quote = step.quotes[0]
-    by = ", ".join(filter(None, (shortened(quote.speaker, 14), wording.day(quote.said_at))))
+    by = ", ".join(filter(None, (wrapped(quote.speaker, 14), wording.day(quote.said_at))))
     who = f"\n{by}" if quote.speaker else ""
-    return f"{said}\n“{shortened(quote.text, width, 2)}”{who}"
+    return f"{said}\n“{wrapped(quote.text, width, 2)}”{who}"
 
 
 def _label(step: Step) -> str:
     said: str = step.kind
     if step.kind == "fact" and step.facts:
         fact = step.facts[0]
-        said = shortened(wording.predicate(fact.predicate, fact.polarity), 16)
+        said = wrapped(wording.predicate(fact.predicate, fact.polarity), 16)
     return f"{said}\n{step.weight:.2g}"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from graphmem.arguments import whole_number
 from graphmem.display import wording
 from graphmem.errors import NotFound
-from graphmem.explore.canvas import Arrow, Box, Canvas, shortened
+from graphmem.explore.canvas import Arrow, Box, Canvas, wrapped
 from graphmem.explore.graph import Graph, edges_of, entity_of, graph_of, vertices_of
 from graphmem.explore.layout import is_crowded, overlapping, settle, spread
 from graphmem.explore.measures import centrality
@@ -58,7 +58,7 @@ def draw(
     marked = [_vertex(graph, name) for name in highlight]
     while True:
         sketch = _sketch(graph, _chosen(graph, marked, most), marked)
-        canvas = Canvas(*_size(len(sketch.boxes)), shortened(title, 90), _note(graph, sketch))
+        canvas = Canvas(*_size(len(sketch.boxes)), wrapped(title, 90), _note(graph, sketch))
         sizes = canvas.sizes(sketch.boxes)
         if most == 1 or not is_crowded(sizes, canvas.room):
             places = spread(sizes, sketch.links, canvas.room)
@@ -139,10 +139,10 @@ def _sketch(graph: Graph, vertices: Iterable[str], marked: Collection[str]) -> _
 def _box(data: dict[str, Any], *, is_marked: bool) -> Box:
     if data["kind"] == "entity":
         look = "speaker" if data.get("is_speaker") else "entity"
-        return Box(shortened(data["name"], 22, 2), look, is_marked)
-    who = shortened(data["speaker"] or data["title"] or data["role"], 16)
+        return Box(wrapped(data["name"], 22, 2), look, is_marked)
+    who = wrapped(data["speaker"] or data["title"] or data["role"], 16)
     head = " · ".join(filter(None, (who, wording.day(data.get("said_at")))))
-    return Box(f"{head}\n{shortened(data['text'], 30, 2)}", "passage", is_marked)
+    return Box(f"{head}\n{wrapped(data['text'], 30, 2)}", "passage", is_marked)
 
 
 def _look(data: dict[str, Any]) -> str:
@@ -156,7 +156,7 @@ def _look(data: dict[str, Any]) -> str:
 
 
 def _label(data: dict[str, Any]) -> str:
-    return shortened(wording.predicate(data["predicate"], data["polarity"]), 22)
+    return wrapped(wording.predicate(data["predicate"], data["polarity"]), 22)
 
 
 def _stacked(lines: list[str]) -> str:

@@ -94,24 +94,23 @@ def explain(
     reason = case.reason
     if case.outcome == "withheld":
         reason = f"{', '.join(sorted({why_withheld(one) for one in withheld}))}: {reason}"
-    is_shown = case.outcome == "recalled"
     return Explanation(
         query,
         scope,
         passage_id,
         case.outcome,
         reason,
-        rows.passages.get(passage_id),
-        case.rank,
-        case.score,
-        top_k,
-        recall.route,
-        case.parts,
-        worded(case.trails, query, rows),
-        () if is_shown else recall.passages,
-        case.against,
-        withheld,
-        notes,
+        passage=rows.passages.get(passage_id),
+        rank=case.rank,
+        score=case.score,
+        top_k=top_k,
+        route=recall.route,
+        parts=case.parts,
+        paths=worded(case.trails, query, rows),
+        above=() if case.outcome == "recalled" else recall.passages,
+        against=case.against,
+        withheld=withheld,
+        notes=notes,
     )
 
 

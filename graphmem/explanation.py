@@ -33,6 +33,7 @@ Outcome = Literal[
 PlaceKind = Literal["question", "fact", "entity", "passage"]
 StepKind = Literal["fits", "names", "end", "fact", "alike", "mention", "answers", "bridge", "newer"]
 PartName = Literal["walk", "itself", "bridge", "own words"]
+PathPart = Literal["walk", "itself", "bridge", "newer"]
 
 # Steps that say themselves what they mean.
 _PLAIN = ("fits", "names", "end")
@@ -124,7 +125,7 @@ class Path:
 
     steps: tuple[Step, ...]
     share: float
-    part: Literal["walk", "itself", "bridge", "newer"]
+    part: PathPart
 
 
 @dataclass(frozen=True, slots=True)

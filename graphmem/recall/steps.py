@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
 
-from graphmem.explanation import Path, Place, Quote, Step, why_withheld
+from graphmem.explanation import Path, Place, PlaceKind, Quote, Step, why_withheld
 from graphmem.identity import normal_form
 from graphmem.passages import sentences
 from graphmem.recall.chain import Rows
@@ -14,35 +13,21 @@ from graphmem.recall.ways import Leg, Spot, Trail
 from graphmem.types import Fact, Passage
 from graphmem.words import terms, words
 
-__all__ = ["Needs", "worded"]
+__all__ = ["needed", "worded"]
 
 
-class Needs:
-    """The ids of the rows that trails are told with, each once."""
+def needed(trails: Iterable[Trail]) -> tuple[list[str], list[str], list[str]]:
+    """Ids of the passages, facts and entities that trails are told with; some more than once."""
+    legs = [leg for trail in trails for leg in trail.legs]
 
-    def __init__(self, trails: Iterable[Trail]) -> None:
-        self._legs = [leg for trail in trails for leg in trail.legs]
+    def passed(kind: PlaceKind) -> list[str]:
+        return [id_ for leg in legs for name, id_ in (leg.source, leg.target) if name == kind]
 
-    @cached_property
-    def passages(self) -> list[str]:
-        """Of passages."""
-        said = [id_ for leg in self._legs for id_ in leg.passages]
-        return list(dict.fromkeys(self._spots("passage") + said))
-
-    @cached_property
-    def facts(self) -> list[str]:
-        """Of facts."""
-        facts = [id_ for leg in self._legs for id_ in leg.facts]
-        return list(dict.fromkeys(self._spots("fact") + facts))
-
-    @cached_property
-    def entities(self) -> list[str]:
-        """Of entities."""
-        names = [id_ for leg in self._legs for id_ in leg.names]
-        return list(dict.fromkeys(self._spots("entity") + names))
-
-    def _spots(self, kind: str) -> list[str]:
-        return [id_ for leg in self._legs for name, id_ in (leg.source, leg.target) if name == kind]
+    return (
+        passed("passage") + [id_ for leg in legs for id_ in leg.passages],
+        passed("fact") + [id_ for leg in legs for id_ in leg.facts],
+        passed("entity") + [id_ for leg in legs for id_ in leg.names],
+    )
 
 
 def worded(trails: Sequence[Trail], query: str, rows: Rows) -> tuple[Path, ...]:
@@ -51,7 +36,7 @@ def worded(trails: Sequence[Trail], query: str, rows: Rows) -> tuple[Path, ...]:
     Args:
         trails: by ids.
         query: the question.
-        rows: what ``Needs`` names, as far as it is still there.
+        rows: what is ``needed``, as far as it is still there.
     """
     asked = _spelled(query)
     paths = []

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
-from graphmem.explanation import Part, PlaceKind, StepKind
+from graphmem.explanation import Part, PathPart, PlaceKind, StepKind
 from graphmem.index.graph import entity_vertices, passage_vertices
 from graphmem.index.index import Index
 from graphmem.index.lists import Bools, Ints, among, each_once, places
@@ -68,7 +67,7 @@ class Leg:
 class Trail:
     """A path by ids; see ``explanation.Path``."""
 
-    part: Literal["walk", "itself", "bridge", "newer"]
+    part: PathPart
     share: float
     legs: tuple[Leg, ...]
 

@@ -15,7 +15,7 @@ from graphmem.recall.chain import Read, Rows, Showing, answered, find, least_fit
 from graphmem.recall.clock import Clock
 from graphmem.recall.found import Found
 from graphmem.recall.past import Past
-from graphmem.recall.steps import Needs, worded
+from graphmem.recall.steps import needed, worded
 from graphmem.recall.wanted import Wanted
 from graphmem.recall.ways import Trail, Ways
 from graphmem.settings import RecallSettings
@@ -205,16 +205,11 @@ def _rows(
     read: Read, passage_id: str, case: _Case, shown: Showing | None, past: Past | None
 ) -> Rows:
     """What is told, of one state of the store."""
-    needs = Needs(case.trails)
-    passages, facts, entities = needs.passages, [*needs.facts, *case.withheld], needs.entities
+    passages, facts, entities = needed(case.trails)
+    passages, facts = [passage_id, *passages], [*facts, *case.withheld]
     if shown is not None:
-        passages = [*shown.passage_ids, *passages]
-        facts, entities = [*shown.fact_ids, *facts], [*shown.entity_ids, *entities]
-    rows = read(_once([passage_id, *passages]), _once(facts), _once(entities))
-    if past is None:
-        return rows
-    return replace(rows, facts={**rows.facts, **past.facts(_once(facts))})
-
-
-def _once(ids: list[str]) -> list[str]:
-    return list(dict.fromkeys(ids))
+        passages, facts = [*shown.passage_ids, *passages], [*shown.fact_ids, *facts]
+        entities = [*shown.entity_ids, *entities]
+    passages, facts, entities = (list(dict.fromkeys(ids)) for ids in (passages, facts, entities))
+    rows = read(passages, facts, entities)
+    return rows if past is None else replace(rows, facts={**rows.facts, **past.facts(facts)})

@@ -3,7 +3,8 @@
 ``GraphMemoryBlock`` plugs into a LlamaIndex ``Memory``; ``GraphMemory`` is the same engine without
 a framework. The values they take and return are in ``graphmem.types``, what they raise in
 ``graphmem.errors``, doubles for tests in ``graphmem.testing``, readers of triples in
-``graphmem.extractors``.
+``graphmem.extractors``, measures, files and pictures of the graph in ``graphmem.explore``, tables
+for notebooks in ``graphmem.tables``.
 """
 
 from importlib import import_module as _import_module

@@ -29,10 +29,11 @@ from rich.text import Text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from graphmem.block import GraphMemoryBlock
+from graphmem.display.plain import plain
+from graphmem.display.terminal import say, show_recall, show_stats
 from graphmem.errors import InvalidInput
 from graphmem.memory import GraphMemory
 from graphmem.progress import progress_bar
-from graphmem.terminal import plain, say, show_recall, show_stats
 from graphmem.types import Embedder, Extractor, Recall, Stats
 
 __all__ = ["Answer", "Conversation", "Line", "Question", "Session", "ask", "load", "play", "run"]

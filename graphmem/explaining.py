@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,17 +47,6 @@ class Asked:
     as_of: datetime | None
     known_at: datetime | None
     past: AnotherTime | None
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What the stages of recall are called with."""
-        return {
-            "query": self.query,
-            "scope": self.scope,
-            "top_k": self.top_k,
-            "session": self.session,
-            "past": self.past,
-        }
 
 
 class Explaining(Curating):
@@ -174,11 +162,15 @@ class Explaining(Curating):
         def told(index: Index) -> Explanation:
             return explain(
                 index,
-                vector=vector,
-                read=read,
-                passage_id=passage_id,
+                asked.query,
+                vector,
+                read,
+                passage_id,
+                scope=asked.scope,
+                top_k=asked.top_k,
                 settings=self.settings,
-                **asked.options,
+                session=asked.session,
+                past=asked.past,
             )
 
         with served_first():

@@ -7,14 +7,15 @@ facts that it rests on and the words behind it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import Any, Literal
 
-from graphmem import markup
-from graphmem.plain import plain
+from graphmem.display import markup, wording
+from graphmem.display.data import fact_as_dict, passage_as_dict
+from graphmem.display.plain import plain, shortened
 from graphmem.types import Fact, Passage, RankedPassage, Route, Scope
 
 __all__ = ["Explanation", "Outcome", "Part", "Path", "Place", "Quote", "Step", "StepKind"]
@@ -32,6 +33,7 @@ Outcome = Literal[
 PlaceKind = Literal["question", "fact", "entity", "passage"]
 StepKind = Literal["fits", "names", "end", "fact", "alike", "mention", "answers", "bridge", "newer"]
 PartName = Literal["walk", "itself", "bridge", "own words"]
+PathPart = Literal["walk", "itself", "bridge", "newer"]
 
 # Steps that say themselves what they mean.
 _PLAIN = ("fits", "names", "end")
@@ -56,7 +58,7 @@ class Place:
     def __str__(self) -> str:
         if self.kind == "question":
             return "question"
-        return f"{self.kind} {_short(self.text, 60)!r}"
+        return f"{self.kind} {shortened(self.text, 60)!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ class Path:
 
     steps: tuple[Step, ...]
     share: float
-    part: Literal["walk", "itself", "bridge", "newer"]
+    part: PathPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +205,8 @@ class Explanation:
         return "\n".join(indent * "  " + line for indent, line in self.lines())
 
     def __repr__(self) -> str:
-        words = _short(self.passage.text, 40) if self.passage else self.passage_id
-        return f"<Explanation {_short(self.query, 40)!r}: {words!r} {self.outcome}>"
+        words = shortened(self.passage.text, 40) if self.passage else self.passage_id
+        return f"<Explanation {shortened(self.query, 40)!r}: {words!r} {self.outcome}>"
 
     def _repr_html_(self) -> str:
         return markup.explanation_html(self)
@@ -220,9 +222,9 @@ class Explanation:
         words = "" if self.passage is None else f"{_quoted(self.passage.text)} "
         yield 1, f"{words}{plain(self.passage_id)}"
         if self.parts:
-            yield 1, f"score {self.score:.3f} = {_sum(self.parts)}"
+            yield 1, f"score {wording.total(self.score, self.parts)}"
         if self.against:
-            yield 1, f"last shown {self.above[-1].score:.3f} = {_sum(self.against)}"
+            yield 1, f"last shown {wording.total(self.above[-1].score, self.against)}"
         for rank, ranked in enumerate(self.above[:_SHOWN_ABOVE], 1):
             words = _quoted(ranked.passage.text)
             yield 1, f"shown {rank}: {ranked.score:.3f} {words} {plain(ranked.passage.id)}"
@@ -239,10 +241,8 @@ class Explanation:
     def as_dict(self) -> dict[str, Any]:
         """All of it as values that JSON has, under the names of the attributes.
 
-        Times are ISO 8601 text, the scope is text, a passage is its ``id``, ``message_id``,
-        ``text``, ``title``, ``role``, ``speaker``, ``session`` and ``said_at``; a fact its ``id``,
-        ``text``, ``subject``, ``predicate``, ``object``, ``polarity``, ``status``, ``valid_from``,
-        ``valid_to``, ``is_live``, ``replaced_by`` and ``passages``.
+        Times are ISO 8601 text, the scope is text; passages and facts are what
+        ``graphmem recall --json`` prints of them.
         """
         return {
             "query": self.query,
@@ -250,18 +250,18 @@ class Explanation:
             "passage_id": self.passage_id,
             "outcome": self.outcome,
             "reason": self.reason,
-            "passage": None if self.passage is None else _passage_data(self.passage),
+            "passage": None if self.passage is None else passage_as_dict(self.passage),
             "rank": self.rank,
             "score": self.score,
             "top_k": self.top_k,
             "route": self.route,
-            "parts": _parts_data(self.parts),
+            "parts": list(map(asdict, self.parts)),
             "paths": [_path_data(path) for path in self.paths],
             "above": [
-                {**_passage_data(ranked.passage), "score": ranked.score} for ranked in self.above
+                {**passage_as_dict(ranked.passage), "score": ranked.score} for ranked in self.above
             ],
-            "against": _parts_data(self.against),
-            "withheld": [_fact_data(fact) for fact in self.withheld],
+            "against": list(map(asdict, self.against)),
+            "withheld": [fact_as_dict(fact) for fact in self.withheld],
             "notes": list(self.notes),
             "as_of": _iso(self.as_of),
             "known_at": _iso(self.known_at),
@@ -295,30 +295,16 @@ def _part_lines(
 
 
 def _quote_line(quote: Quote) -> str:
-    who = [quote.speaker, f"{quote.said_at:%Y-%m-%d}" if quote.said_at else ""]
-    by = ", ".join(plain(one) for one in who if one)
+    by = ", ".join(one for one in (plain(quote.speaker), wording.day(quote.said_at)) if one)
     return f"{by and f'{by}: '}{_quoted(quote.text)} {plain(quote.message_id)}"
 
 
-def _sum(parts: Iterable[Part]) -> str:
-    return " + ".join(f"{part.name} {part.score:.3f}" for part in parts) or "0"
-
-
 def _quoted(text: str) -> str:
-    return f'"{_short(text, _LONGEST)}"'
-
-
-def _short(text: str, width: int) -> str:
-    line = plain(text)
-    return line if len(line) <= width else f"{line[: width - 1]}…"
+    return f'"{shortened(text, _LONGEST)}"'
 
 
 def _iso(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat()
-
-
-def _parts_data(parts: Iterable[Part]) -> list[dict[str, Any]]:
-    return [{"name": part.name, "score": part.score} for part in parts]
 
 
 def _path_data(path: Path) -> dict[str, Any]:
@@ -329,53 +315,10 @@ def _path_data(path: Path) -> dict[str, Any]:
 def _step_data(step: Step) -> dict[str, Any]:
     return {
         "kind": step.kind,
-        "source": _place_data(step.source),
-        "target": _place_data(step.target),
+        "source": asdict(step.source),
+        "target": asdict(step.target),
         "weight": step.weight,
         "meaning": step.meaning,
-        "facts": [_fact_data(fact) for fact in step.facts],
-        "quotes": [
-            {
-                "passage_id": quote.passage_id,
-                "message_id": quote.message_id,
-                "speaker": quote.speaker,
-                "said_at": _iso(quote.said_at),
-                "text": quote.text,
-            }
-            for quote in step.quotes
-        ],
-    }
-
-
-def _place_data(place: Place) -> dict[str, Any]:
-    return {"kind": place.kind, "id": place.id, "text": place.text}
-
-
-def _passage_data(passage: Passage) -> dict[str, Any]:
-    return {
-        "id": passage.id,
-        "message_id": passage.message_id,
-        "text": passage.text,
-        "title": passage.title,
-        "role": passage.role,
-        "speaker": passage.speaker,
-        "session": passage.session,
-        "said_at": _iso(passage.said_at),
-    }
-
-
-def _fact_data(fact: Fact) -> dict[str, Any]:
-    return {
-        "id": fact.id,
-        "text": fact.text,
-        "subject": fact.subject,
-        "predicate": fact.predicate,
-        "object": fact.object,
-        "polarity": fact.polarity,
-        "status": fact.status,
-        "valid_from": fact.valid_from,
-        "valid_to": fact.valid_to,
-        "is_live": fact.is_live,
-        "replaced_by": fact.replaced_by,
-        "passages": list(fact.passages),
+        "facts": [fact_as_dict(fact) for fact in step.facts],
+        "quotes": [{**asdict(quote), "said_at": _iso(quote.said_at)} for quote in step.quotes],
     }

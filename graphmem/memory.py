@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphmem import embedding, markup, passages
+from graphmem import embedding, passages
 from graphmem.arguments import now, text, whole_number
 from graphmem.courtesy import served_first
+from graphmem.display import markup
 from graphmem.errors import GraphMemError, InvalidInput, MissingDependency
 from graphmem.explaining import Explaining
 from graphmem.faults import Faults
@@ -293,7 +294,17 @@ class GraphMemory(Explaining):
         read = Shown(self._store, asked.scope)
 
         def ranked(index: Index) -> Recall:
-            return recall(index, vector=vector, read=read, settings=self.settings, **asked.options)
+            return recall(
+                index,
+                asked.query,
+                vector,
+                read,
+                scope=asked.scope,
+                top_k=asked.top_k,
+                settings=self.settings,
+                session=asked.session,
+                past=asked.past,
+            )
 
         with served_first():
             found = ranked(index)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphmem import wording
+from graphmem.display import wording
+from graphmem.display.markup import table_html
+from graphmem.display.plain import plain
 from graphmem.errors import InvalidInput
-from graphmem.markup import table_html
-from graphmem.plain import plain
 from graphmem.types import Ban, Candidate, Entity, Fact, LogEntry, Passage, RankedPassage, Source
 
 __all__ = ["Listing", "table"]
@@ -62,14 +62,6 @@ def table(
     )
 
 
-def _status(fact: Fact) -> str:
-    return "replaced" if fact.replaced_by else fact.status
-
-
-def _said(source: Source) -> str:
-    return f"{source.said_at[0]:%Y-%m-%d}" if source.said_at else ""
-
-
 def _of_passage(read: Callable[[Passage], str]) -> Callable[[RankedPassage], str]:
     return lambda one: read(one.passage)
 
@@ -80,21 +72,21 @@ def _signed(one: LogEntry | Ban) -> str:
 
 _PASSAGE: Columns = {
     "who": lambda one: one.speaker or one.title,
-    "when": wording.day,
+    "when": lambda one: wording.day(one.said_at),
     "words": lambda one: one.text,
     "id": lambda one: one.id,
 }
 _COLUMNS: Mapping[type, Columns] = {
     Fact: {
         "fact": wording.triple,
-        "status": _status,
+        "status": wording.status,
         "since": lambda one: one.valid_from or "",
         "until": lambda one: one.valid_to or "",
         "id": lambda one: one.id,
     },
     Source: {
         "who": lambda one: one.speaker or one.role,
-        "when": _said,
+        "when": lambda one: wording.day(next(iter(one.said_at), None)),
         "words": lambda one: one.quote,
         "session": lambda one: one.session,
         "read by": lambda one: one.extractor,

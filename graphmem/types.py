@@ -4,7 +4,7 @@ A *message* is what somebody said; a *passage* is the unit that is stored and re
 or a part of a long one); a *triple* is what an extractor reads out of a passage; a *fact* is a
 triple as the store believes it, with the passages it rests on; a *scope* says whose memory it is.
 All times are timezone-aware. This module imports nothing of graphmem's but errors, identity, and
-``markup`` for notebooks, which knows no class of it.
+of ``display`` what knows no class of it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
-from graphmem import markup
+from graphmem.display import markup
+from graphmem.display.plain import shortened
 from graphmem.errors import InvalidInput
 from graphmem.identity import clean_text, normal_form
 
@@ -395,18 +396,14 @@ class Recall:
         return self.passages[rank]
 
     def __repr__(self) -> str:
-        best = f", best {_shortened(self.passages[0].passage.text)!r}" if self.passages else ""
+        best = f", best {shortened(self.passages[0].passage.text, 60)!r}" if self.passages else ""
         return (
-            f"<Recall {_shortened(self.query)!r}: {self.route} route, "
+            f"<Recall {shortened(self.query, 60)!r}: {self.route} route, "
             f"{len(self.passages)} passages{best}>"
         )
 
     def _repr_html_(self) -> str:
         return markup.recall_html(self)
-
-
-def _shortened(text: str, width: int = 60) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)

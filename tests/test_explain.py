@@ -14,9 +14,9 @@ from rich.console import Console
 
 from builders import NOON
 from graphmem import Explanation, GraphMemory, Message, Scope, Triple, cli, demo
+from graphmem.display.terminal import show_explanation
 from graphmem.errors import InvalidInput
 from graphmem.extractors.rules import RulesExtractor
-from graphmem.terminal import show_explanation
 from graphmem.testing import HashEmbedder, ScriptedExtractor
 
 CONVERSATION = demo.load()
@@ -493,6 +493,7 @@ def test_the_command_explains(tmp_path, capsys):
     data = json.loads(capsys.readouterr().out)
     outcomes = [one["outcome"] for one in data["explanations"]]
     assert outcomes == ["outranked", "not in this scope"]
+    assert data["explanations"][0]["above"][0].items() <= data["passages"][0].items()
     assert cli.main([*asked, "--json"]) == 0
     assert "explanations" not in json.loads(capsys.readouterr().out)
 

@@ -319,6 +319,8 @@ def test_the_shortest_paths_have_the_facts_on_the_way():
     assert all(graph.edges[edge]["kind"] == "fact" for step in around.steps for edge in step)
     assert explore.shortest_paths(graph, "Bob", "Zoe") == []
     assert str(*explore.shortest_paths(graph, "Bob", "Bob")) == "Bob"
+    wild = graph_of([fact("Bob", "is\n\x1b[31m", "tall")])
+    assert str(*explore.shortest_paths(wild, "Bob", "tall")) == "Bob → is \ufffd[31m → tall"
     with pytest.raises(NotFound, match="did you mean 'Zoe'"):
         explore.shortest_paths(graph, "Bob", "Zoee")
     with pytest.raises(InvalidInput, match="k must be"):

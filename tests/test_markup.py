@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import open_memory
-from graphmem import markup
+from graphmem.display import markup
+from graphmem.display.markup import MAX_CHARS, MAX_LINES
+from graphmem.display.plain import plain
 from graphmem.errors import InvalidInput
 from graphmem.explanation import Explanation, Part, Path, Place, Quote, Step
-from graphmem.markup import MAX_CHARS, MAX_LINES
-from graphmem.plain import plain
 from graphmem.tables import table
 from graphmem.types import (
     Ban,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from explore_parts import fact, passage, played, talk
 from graphmem import demo, explore
 from graphmem.errors import InvalidInput, MissingDependency, NotFound
-from graphmem.explore.canvas import shortened
+from graphmem.explore.canvas import wrapped
 from graphmem.explore.layout import Room, overlapping, settle, spread
 from graphmem.types import Diff
 
@@ -98,7 +98,6 @@ def test_what_a_recall_touched_is_readable(memory):
 
 
 def test_an_explanation_is_readable(memory):
-    pytest.importorskip("graphmem.explanation")
     seen = set()
     for question in demo.load().questions[:4]:
         recall = memory.recall(question.text)
@@ -127,9 +126,7 @@ def test_arrows_lead_from_subject_to_object():
     (axes,) = figure.axes
     at = {text.get_text(): np.array(text.get_position()) for text in axes.texts}
     (arrow,) = (patch for patch in axes.patches if hasattr(patch, "get_arrowstyle"))
-    start, end = (
-        arrow.get_path_in_displaycoord() if False else arrow._path_original.vertices[[0, -1]]
-    )
+    start, end = arrow._path_original.vertices[[0, -1]]
     assert np.linalg.norm(start - at["Bob"]) < np.linalg.norm(start - at["Eve"])
     assert np.linalg.norm(end - at["Eve"]) < np.linalg.norm(end - at["Bob"])
     assert np.linalg.norm(at["knows"] - (at["Bob"] + at["Eve"]) / 2) < 5
@@ -226,8 +223,8 @@ def test_without_matplotlib_the_error_names_what_to_install(monkeypatch):
 
 
 @given(st.text(max_size=80), st.integers(2, 20), st.integers(1, 4))
-def test_shortened_text_fits(text, width, lines):
-    found = shortened(text, width, lines).split("\n")
+def test_a_text_in_a_picture_fits_its_lines(text, width, lines):
+    found = wrapped(text, width, lines).split("\n")
     assert len(found) <= lines
     assert max(map(len, found)) <= width
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from graphmem.terminal import (
+from graphmem.display.plain import plain
+from graphmem.display.terminal import (
     open_console,
-    plain,
     show_facts,
     show_log,
     show_recall,

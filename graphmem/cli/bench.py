@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from graphmem.cli.model import add_model, extractor_of, llm_of
 from graphmem.cli.parsing import add_command, positive
+from graphmem.display.terminal import open_console
 from graphmem.errors import InvalidInput
-from graphmem.terminal import open_console
 
 __all__ = ["add_bench"]
 

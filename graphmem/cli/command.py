@@ -18,14 +18,14 @@ from graphmem.cli.model import add_model, extractor_of
 from graphmem.cli.opening import add_json, add_store, must_hold, scope_of
 from graphmem.cli.parsing import Command, add_command, add_moments
 from graphmem.cli.values import print_json, recall_as_json
-from graphmem.errors import GraphMemError, InvalidInput
-from graphmem.terminal import (
+from graphmem.display.terminal import (
     complain,
     open_console,
     show_explanation,
     show_recall,
     show_stats,
 )
+from graphmem.errors import GraphMemError, InvalidInput
 
 if TYPE_CHECKING:
     from graphmem.demo import Answer

@@ -12,13 +12,14 @@ from rich.text import Text
 from graphmem.cli.opening import add_json, add_store, opened, scope_of
 from graphmem.cli.parsing import add_command, add_moments, positive
 from graphmem.cli.values import print_json
+from graphmem.display.plain import plain
+from graphmem.display.terminal import open_console, say
 from graphmem.errors import InvalidInput
-from graphmem.terminal import open_console, plain, say
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from graphmem.explore import Graph
+    from graphmem.explore import Centrality, Graph
 
 __all__ = ["add_graph"]
 
@@ -26,7 +27,7 @@ _FILES = (".graphml", ".json")
 _PICTURES = (".png", ".svg")
 _SHOWN = 8
 _MEMBERS = 4
-_MEASURES = ("degree", "pagerank", "betweenness")
+_MEASURES: tuple[Centrality, ...] = ("degree", "pagerank", "betweenness")
 
 
 def add_graph(commands: Any) -> None:
@@ -116,7 +117,7 @@ def _figures(graph: Graph) -> dict[str, Any]:
     def name(id_: str) -> str:
         return str(graph.nodes[id_]["name"])
 
-    measured = {measure: explore.centrality(graph, measure) for measure in _MEASURES}  # type: ignore[arg-type]
+    measured = {measure: explore.centrality(graph, measure) for measure in _MEASURES}
     ranks = measured["pagerank"]
     groups = [
         sorted(members, key=lambda id_: (-ranks[id_], id_))

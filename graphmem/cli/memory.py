@@ -21,13 +21,12 @@ from graphmem.cli.values import (
     check_as_json,
     diff_as_json,
     entry_as_json,
-    fact_as_json,
     print_json,
     receipt_as_json,
     source_as_json,
 )
-from graphmem.errors import Ambiguous, InvalidInput
-from graphmem.terminal import (
+from graphmem.display.data import fact_as_dict
+from graphmem.display.terminal import (
     complain,
     open_console,
     say,
@@ -40,6 +39,7 @@ from graphmem.terminal import (
     show_receipt,
     show_sources,
 )
+from graphmem.errors import Ambiguous, InvalidInput
 from graphmem.types import Receipt, Status
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _facts(options: argparse.Namespace) -> int:
             return _show_why(store, scope, options)
         found = store.facts(scope, **asked)
     if options.json:
-        print_json({"scope": str(scope), "facts": list(map(fact_as_json, found))})
+        print_json({"scope": str(scope), "facts": list(map(fact_as_dict, found))})
     elif found:
         is_past = options.as_of is not None
         show_facts(open_console(), sorted(found, key=_in_words), is_past=is_past)
@@ -119,7 +119,7 @@ def _show_why(store: Store, scope: Scope, options: argparse.Namespace) -> int:
     facts = list(store.by_id(scope, facts=[options.why])[1].values())
     sources = store.sources(scope, options.why)
     if options.json:
-        shown = list(map(fact_as_json, facts)), list(map(source_as_json, sources))
+        shown = list(map(fact_as_dict, facts)), list(map(source_as_json, sources))
         print_json({"scope": str(scope), "facts": shown[0], "sources": shown[1]})
     else:
         console = open_console()

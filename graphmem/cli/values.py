@@ -7,15 +7,15 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from graphmem.display.data import fact_as_dict, passage_as_dict
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphmem.explanation import Explanation
     from graphmem.types import (
         Ban,
-        Candidate,
         Diff,
-        Fact,
         LogCheck,
         LogEntry,
         RankedPassage,
@@ -29,7 +29,6 @@ __all__ = [
     "check_as_json",
     "diff_as_json",
     "entry_as_json",
-    "fact_as_json",
     "print_json",
     "recall_as_json",
     "receipt_as_json",
@@ -56,8 +55,8 @@ def _recall_as_json(found: Recall) -> dict[str, Any]:
         "scope": str(found.scope),
         "route": found.route,
         "reason": found.reason,
-        "passages": [_passage_as_json(ranked) for ranked in found.passages],
-        "facts": [{**fact_as_json(hit.fact), "score": hit.score} for hit in found.facts],
+        "passages": [_ranked_as_json(ranked) for ranked in found.passages],
+        "facts": [{**fact_as_dict(hit.fact), "score": hit.score} for hit in found.facts],
         "seeds": [
             {"entity": seed.entity.name, "weight": seed.weight, "reason": seed.reason}
             for seed in found.seeds
@@ -67,37 +66,12 @@ def _recall_as_json(found: Recall) -> dict[str, Any]:
     }
 
 
-def _passage_as_json(ranked: RankedPassage) -> dict[str, Any]:
-    passage = ranked.passage
+def _ranked_as_json(ranked: RankedPassage) -> dict[str, Any]:
     return {
-        "id": passage.id,
+        **passage_as_dict(ranked.passage),
         "score": ranked.score,
-        "text": passage.text,
-        "title": passage.title,
-        "role": passage.role,
-        "speaker": passage.speaker,
-        "session": passage.session,
-        "said_at": passage.said_at and passage.said_at.isoformat(),
-        "facts": [fact_as_json(fact) for fact in ranked.facts],
-        "outdated": [fact_as_json(fact) for fact in ranked.outdated],
-    }
-
-
-def fact_as_json(fact: Fact) -> dict[str, Any]:
-    """A fact."""
-    return {
-        "id": fact.id,
-        "subject": fact.subject,
-        "predicate": fact.predicate,
-        "object": fact.object,
-        "polarity": fact.polarity,
-        "valid_from": fact.valid_from,
-        "valid_to": fact.valid_to,
-        "recorded_at": fact.recorded_at and fact.recorded_at.isoformat(),
-        "retired_at": fact.retired_at and fact.retired_at.isoformat(),
-        "status": fact.status,
-        "replaced_by": fact.replaced_by,
-        "passages": list(fact.passages),
+        "facts": list(map(fact_as_dict, ranked.facts)),
+        "outdated": list(map(fact_as_dict, ranked.outdated)),
     }
 
 
@@ -124,10 +98,10 @@ def check_as_json(check: LogCheck) -> dict[str, Any]:
 def diff_as_json(diff: Diff) -> dict[str, Any]:
     """What changed between two times."""
     return {
-        "added": list(map(fact_as_json, diff.added)),
-        "ended": list(map(fact_as_json, diff.ended)),
+        "added": list(map(fact_as_dict, diff.added)),
+        "ended": list(map(fact_as_dict, diff.ended)),
         "changed": [
-            {"before": fact_as_json(before), "after": fact_as_json(after)}
+            {"before": fact_as_dict(before), "after": fact_as_dict(after)}
             for before, after in diff.changed
         ],
         "forgotten": diff.forgotten,
@@ -144,7 +118,7 @@ def receipt_as_json(receipt: Receipt) -> dict[str, Any]:
     return {
         "scope": str(receipt.scope),
         "state": receipt.state,
-        "candidates": list(map(_candidate_as_json, receipt.candidates)),
+        "candidates": list(map(asdict, receipt.candidates)),
         "forgotten": list(receipt.forgotten),
         "cut": list(receipt.cut),
         "facts": list(receipt.facts),
@@ -153,7 +127,3 @@ def receipt_as_json(receipt: Receipt) -> dict[str, Any]:
         "outside": list(receipt.outside),
         "unclear": receipt.unclear,
     }
-
-
-def _candidate_as_json(one: Candidate) -> dict[str, Any]:
-    return asdict(one)

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from graphmem.display.plain import shortened
 from graphmem.errors import MissingDependency
 from graphmem.explore.layout import Room
-from graphmem.terminal import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Arrow", "Box", "Canvas", "shortened"]
+__all__ = ["Arrow", "Box", "Canvas", "wrapped"]
 
 Places: TypeAlias = NDArray[np.float64]
 
@@ -107,7 +107,11 @@ class Arrow:
     target: int
     look: str
     label: int | None = None
-    strength: float = 1.0
+
+    @property
+    def ends(self) -> tuple[int, int, int]:
+        """Where it starts, leads through and ends; it leads through its start without a label."""
+        return self.source, self.source if self.label is None else self.label, self.target
 
 
 @dataclass(eq=False, slots=True)
@@ -223,7 +227,7 @@ class Canvas:
                 mutation_scale=1.0,
                 facecolor=look.colour,
                 edgecolor=look.colour,
-                linewidth=look.width * arrow.strength,
+                linewidth=look.width,
                 linestyle=look.dashes,
                 capstyle="butt",
                 joinstyle="round",
@@ -291,9 +295,11 @@ class Canvas:
             )
 
 
-def shortened(text: str, width: int, lines: int = 1) -> str:
+def wrapped(text: str, width: int, lines: int = 1) -> str:
     """Stored text for a picture: on so many lines of about so many letters, then ``…``."""
-    found = textwrap.wrap(plain(text), width, break_on_hyphens=False) or [""]
+    # What is cut here is more than fits, so that a book costs no more than its first lines.
+    head = shortened(text, (width + 1) * lines + 1)
+    found = textwrap.wrap(head, width, break_on_hyphens=False) or [""]
     if len(found) <= lines:
         return "\n".join(found)
     last = found[lines - 1]

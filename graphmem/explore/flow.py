@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmem.arguments import whole_number
-from graphmem.explore.canvas import Arrow, Box, Canvas, shortened
+from graphmem.display import wording
+from graphmem.explanation import Explanation, Path, Place, Step
+from graphmem.explore.canvas import Arrow, Box, Canvas, wrapped
 from graphmem.explore.layout import Room, overlapping, settle
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from graphmem.explanation import Explanation, Path, Place, Step
 
 __all__ = ["draw_explanation"]
 
@@ -24,10 +24,10 @@ _ALONE = "answers"
 _LOOKS = {"question": "question", "fact": "statement", "entity": "entity", "passage": "passage"}
 _WIDTH = 12.0
 _LEAST_HEIGHT, _MOST_HEIGHT, _ROW = 5.8, 8.0, 1.4
-# Letters in a line where there are few columns, and where there are many.
 # How much deeper than the lowest box: the arrow is to pass below it near its ends, too.
 _SAG = 1.35
 _DIRECT = 2  # columns: nothing stands between
+# Letters in a line where there are few columns, and where there are many.
 _WIDE, _NARROW, _MANY = 30, 20, 5
 
 
@@ -51,16 +51,20 @@ def draw_explanation(explanation: Explanation, *, most: int = 4) -> Figure:
         flow = _flow(explanation, explanation.paths[:most])
         rows = max(flow.columns.count(column) for column in flow.columns if column >= 0)
         height = min(max(_ROW * rows + 1.5, _LEAST_HEIGHT), _MOST_HEIGHT)
-        title = shortened(explanation.query, 84)
+        title = wrapped(explanation.query, 84)
         canvas = Canvas(_WIDTH, height, title, _note(explanation, most))
         sizes = canvas.sizes(flow.boxes)
         places = _in_columns(flow, sizes, canvas.room)
         # What is found by itself passes below all that the graph knows.
-        fixed = [column >= 0 or box.text.startswith(_ALONE) for box, column in flow.placed]
-        places = settle(places, sizes, canvas.room, arrows=flow.ends, fixed=fixed)
+        fixed = [
+            column >= 0 or box.text.startswith(_ALONE)
+            for box, column in zip(flow.boxes, flow.columns, strict=True)
+        ]
+        ends = [arrow.ends for arrow in flow.arrows]
+        places = settle(places, sizes, canvas.room, arrows=ends, fixed=fixed)
         if most == 1 or not overlapping(places, sizes):
             return canvas.paint(flow.boxes, places, flow.arrows)
-        most = min(most, len(explanation.paths)) - 1 or 1
+        most = max(min(most, len(explanation.paths)) - 1, 1)
 
 
 @dataclass(slots=True)
@@ -70,20 +74,6 @@ class _Flow:
     boxes: list[Box] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
     arrows: list[Arrow] = field(default_factory=list)
-
-    @property
-    def placed(self) -> list[tuple[Box, int]]:
-        """Boxes with their column."""
-        return list(zip(self.boxes, self.columns, strict=True))
-
-    @property
-    def ends(self) -> list[tuple[int, int, int]]:
-        """Where each arrow starts, leads through and ends."""
-        return [
-            (arrow.source, arrow.label, arrow.target)
-            for arrow in self.arrows
-            if arrow.label is not None
-        ]
 
 
 def _flow(explanation: Explanation, paths: Sequence[Path]) -> _Flow:
@@ -108,8 +98,6 @@ def _flow(explanation: Explanation, paths: Sequence[Path]) -> _Flow:
 
 def _columns(explanation: Explanation, paths: Iterable[Path]) -> dict[Place, int]:
     """The column of each place: after all that lead to it."""
-    from graphmem.explanation import Place
-
     found = {Place("question", "", explanation.query): 0}
     steps = [step for path in paths for step in path.steps]
     for _ in range(len(steps) + 1):
@@ -128,31 +116,29 @@ def _columns(explanation: Explanation, paths: Iterable[Path]) -> dict[Place, int
 
 def _words(place: Place, width: int, step: Step | None) -> str:
     lines = {"question": 5, "fact": 3, "entity": 2, "passage": 5}[place.kind]
-    said = shortened(place.text, width if place.kind != "entity" else 18, lines)
+    said = wrapped(place.text, width if place.kind != "entity" else 18, lines)
     if place.kind != "fact" or step is None:
         return said
     quote = step.quotes[0]
-    when = f", {quote.said_at:%Y-%m-%d}" if quote.said_at else ""
-    who = f"\n{shortened(quote.speaker, 14)}{when}" if quote.speaker else ""
-    return f"{said}\n“{shortened(quote.text, width, 2)}”{who}"
+    by = ", ".join(filter(None, (wrapped(quote.speaker, 14), wording.day(quote.said_at))))
+    who = f"\n{by}" if quote.speaker else ""
+    return f"{said}\n“{wrapped(quote.text, width, 2)}”{who}"
 
 
 def _label(step: Step) -> str:
     said: str = step.kind
     if step.kind == "fact" and step.facts:
-        said_of = step.facts[0]
-        predicate = said_of.predicate if said_of.polarity else f"not: {said_of.predicate}"
-        said = shortened(predicate, 16)
+        fact = step.facts[0]
+        said = wrapped(wording.predicate(fact.predicate, fact.polarity), 16)
     return f"{said}\n{step.weight:.2g}"
 
 
 def _note(explanation: Explanation, most: int) -> str:
-    parts = " + ".join(f"{part.name} {part.score:.3f}" for part in explanation.parts)
-    score = "" if explanation.score is None else f" = {explanation.score:.3f}"
+    score = wording.total(explanation.score, explanation.parts)
     rank = "" if explanation.rank is None else f"number {explanation.rank}"
     left = len(explanation.paths) - most
     rest = f"{left} more paths left out" if left > 0 else ""
-    said = (explanation.outcome, rank, f"{parts}{score}", rest)
+    said = (explanation.outcome, rank, score, rest)
     return "  ·  ".join(part for part in said if part)
 
 
@@ -174,7 +160,7 @@ def _in_columns(flow: _Flow, sizes: NDArray[np.float64], room: Room) -> NDArray[
         )
         left += width + free / max(count - 1, 1)
     lowest = (places - sizes / 2)[columns >= 0, 1].min() - room.gap
-    for one, label, other in flow.ends:
+    for one, label, other in (arrow.ends for arrow in flow.arrows):
         places[label] = (places[one] + places[other]) / 2
         if flow.boxes[label].text.startswith(_ALONE) and count > _DIRECT:
             depth = _SAG * (places[label, 1] - lowest) + sizes[label, 1]

@@ -29,8 +29,6 @@ _ROUNDS = 900
 _PATIENCE, _LEAST_GAP = 400, 0.2
 _PULL = 0.15
 _SHY = 0.9
-# Of 1, each group gets its share of the boxes; above, large ones more: they have arrows to cross.
-_CROWD = 1.0
 # What is this much wider than high is laid out as a line.
 _FLAT = 0.1
 _FULL = 0.45
@@ -98,8 +96,8 @@ def _parts(groups: Sequence[list[int]], room: Room) -> Iterator[tuple[list[int],
     if len(groups) <= 1:
         yield from ((group, room) for group in groups)
         return
-    weights = np.array([len(group) ** _CROWD for group in groups], dtype=np.float64)
-    share = np.cumsum(weights) / weights.sum()
+    counts = np.cumsum([len(group) for group in groups])
+    share = counts / counts[-1]
     cut = int(np.abs(share[:-1] - 0.5).argmin()) + 1
     at = float(share[cut - 1])
     if room.right - room.left >= room.top - room.bottom:

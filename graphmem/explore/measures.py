@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from graphmem.arguments import whole_number
+from graphmem.display import wording
 from graphmem.errors import InvalidInput
 from graphmem.explore.graph import Edge, Graph, edges_of, entity_of, vertices_of
 
@@ -198,5 +199,5 @@ def _between(graph: Graph, one: str, other: str) -> tuple[Edge, ...]:
 
 def _words(graph: Graph, edge: Edge) -> str:
     data = graph.edges[edge]
-    said = data["predicate"] if data["polarity"] else f"not: {data['predicate']}"
-    return f"{graph.nodes[edge[0]]['name']} → {said} → {graph.nodes[edge[1]]['name']}"
+    subject, object_ = (graph.nodes[end]["name"] for end in edge[:2])
+    return wording.arrows(subject, wording.predicate(data["predicate"], data["polarity"]), object_)

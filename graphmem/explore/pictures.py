@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from graphmem.arguments import whole_number
+from graphmem.display import wording
 from graphmem.errors import NotFound
-from graphmem.explore.canvas import Arrow, Box, Canvas, shortened
+from graphmem.explore.canvas import Arrow, Box, Canvas, wrapped
 from graphmem.explore.graph import Graph, edges_of, entity_of, graph_of, vertices_of
 from graphmem.explore.layout import is_crowded, overlapping, settle, spread
 from graphmem.explore.measures import centrality
@@ -56,11 +58,11 @@ def draw(
     marked = [_vertex(graph, name) for name in highlight]
     while True:
         sketch = _sketch(graph, _chosen(graph, marked, most), marked)
-        canvas = Canvas(*_size(len(sketch.boxes)), shortened(title, 90), _note(graph, sketch))
+        canvas = Canvas(*_size(len(sketch.boxes)), wrapped(title, 90), _note(graph, sketch))
         sizes = canvas.sizes(sketch.boxes)
         if most == 1 or not is_crowded(sizes, canvas.room):
             places = spread(sizes, sketch.links, canvas.room)
-            places = settle(places, sizes, canvas.room, arrows=sketch.ends)
+            places = settle(places, sizes, canvas.room, arrows=[one.ends for one in sketch.arrows])
             if most == 1 or not overlapping(places, sizes):
                 return canvas.paint(sketch.boxes, places, sketch.arrows)
         most = max(int(most * _FEWER), 1)
@@ -91,21 +93,8 @@ class _Sketch:
     @property
     def links(self) -> list[tuple[int, int]]:
         """What stands near what."""
-        pairs = []
-        for arrow in self.arrows:
-            if arrow.label is None:
-                pairs.append((arrow.source, arrow.target))
-            else:
-                pairs += [(arrow.source, arrow.label), (arrow.label, arrow.target)]
+        pairs = {pair for arrow in self.arrows for pair in pairwise(arrow.ends)}
         return sorted({(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]})
-
-    @property
-    def ends(self) -> list[tuple[int, int, int]]:
-        """Where each arrow starts, leads through and ends."""
-        return [
-            (one.source, one.source if one.label is None else one.label, one.target)
-            for one in self.arrows
-        ]
 
 
 def _chosen(graph: Graph, marked: Iterable[str], most: int) -> list[str]:
@@ -150,11 +139,10 @@ def _sketch(graph: Graph, vertices: Iterable[str], marked: Collection[str]) -> _
 def _box(data: dict[str, Any], *, is_marked: bool) -> Box:
     if data["kind"] == "entity":
         look = "speaker" if data.get("is_speaker") else "entity"
-        return Box(shortened(data["name"], 22, 2), look, is_marked)
-    said_at = data.get("said_at")
-    who = [shortened(data["speaker"] or data["title"] or data["role"], 16)]
-    when = [f"{said_at:%Y-%m-%d}"] if said_at else []
-    return Box(f"{' · '.join(who + when)}\n{shortened(data['text'], 30, 2)}", "passage", is_marked)
+        return Box(wrapped(data["name"], 22, 2), look, is_marked)
+    who = wrapped(data["speaker"] or data["title"] or data["role"], 16)
+    head = " · ".join(filter(None, (who, wording.day(data.get("said_at")))))
+    return Box(f"{head}\n{wrapped(data['text'], 30, 2)}", "passage", is_marked)
 
 
 def _look(data: dict[str, Any]) -> str:
@@ -168,8 +156,7 @@ def _look(data: dict[str, Any]) -> str:
 
 
 def _label(data: dict[str, Any]) -> str:
-    said = data["predicate"] if data["polarity"] else f"not: {data['predicate']}"
-    return shortened(said, 22)
+    return wrapped(wording.predicate(data["predicate"], data["polarity"]), 22)
 
 
 def _stacked(lines: list[str]) -> str:

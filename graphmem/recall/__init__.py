@@ -5,8 +5,7 @@ looked at), ``sight`` and ``prior`` (how well each answers by itself), ``seeds``
 ``push``), ``bridge`` (second hops) and ``succession`` (what is up to date).
 
 ``why`` explains a passage: it has the chain run again and reads off what it found (``found``) by
-which ``ways`` the passage came up, those of the walk by ``paths``, and puts them into words
-(``wording``).
+which ``ways`` the passage came up, those of the walk by ``paths``, and tells them in ``steps``.
 """
 
 from graphmem.recall.chain import Rows, recall

@@ -149,12 +149,12 @@ def bridge(
     return Bridge(result, near, words, sense)
 
 
-def telling(memory: Index, hop: int, passage: int) -> list[tuple[int, int, float]]:
+def telling(memory: Index, hop: int, passage: int) -> list[tuple[int, int]]:
     """The telling names by which two passages are linked, the most telling first.
 
     Returns:
-        (an entity that the first names, the same or one called alike that the second names,
-        strength of the link), ties by id.
+        (an entity that the first names, the same or one called alike that the second names), ties
+        by id.
     """
     entities = memory.named.row(hop)
     rarity = memory.rarity(entities)
@@ -164,7 +164,7 @@ def telling(memory: Index, hop: int, passage: int) -> list[tuple[int, int, float
     near, via, strength = entities[near[kept]], via[kept], strength[kept]
     ranks = memory.entities.ids.ranks
     order = np.lexsort((ranks(via), ranks(near), -strength))
-    return [(int(near[at]), int(via[at]), float(strength[at])) for at in order.tolist()]
+    return list(zip(near[order].tolist(), via[order].tolist(), strict=True))
 
 
 def _with_synonyms(

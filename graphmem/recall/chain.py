@@ -245,7 +245,8 @@ def _by_prior(
     settings: RecallSettings,
 ) -> Found:
     """The ranking without a walk: by h, and the messages' own sense."""
-    parts = Parts(prior.scores[places], settings.own_weight * prior.own[places])
+    own = settings.own_weight * prior.own[places]
+    parts = Parts(prior.scores[places], own, np.zeros(len(places)))
     passages, scores = prior.passages[places], parts.scores
     best = _best(memory, passages, scores, max(top_k, settings.later_among))
     last = _up_to_date(memory, best, fits, wanted, settings)

@@ -32,7 +32,7 @@ class Parts:
 
     reached: Floats
     own: Floats
-    bridge: Floats | float = 0.0
+    bridge: Floats
 
     @property
     def scores(self) -> Floats:

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
-from graphmem.explanation import Part, PlaceKind, StepKind
+from graphmem.explanation import Part, PathPart, PlaceKind, StepKind
 from graphmem.index.graph import entity_vertices, passage_vertices
 from graphmem.index.index import Index
-from graphmem.index.lists import Ints, among, each_once, places
+from graphmem.index.lists import Bools, Ints, among, each_once, places
 from graphmem.recall.bridge import telling
 from graphmem.recall.chain import raised
 from graphmem.recall.found import Found
@@ -24,7 +23,7 @@ from graphmem.recall.sight import look
 from graphmem.recall.wanted import Wanted
 from graphmem.settings import RecallSettings
 
-__all__ = ["QUESTION", "Leg", "Route", "Spot", "Ways"]
+__all__ = ["QUESTION", "Leg", "Spot", "Trail", "Ways"]
 
 _MOST_FACTS = 3
 _MOST_NAMES = 3
@@ -65,10 +64,10 @@ class Leg:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class Trail:
     """A path by ids; see ``explanation.Path``."""
 
-    part: Literal["walk", "itself", "bridge", "newer"]
+    part: PathPart
     share: float
     legs: tuple[Leg, ...]
 
@@ -100,12 +99,11 @@ class Ways:
         if at < 0:
             return ()
         parts = found.parts
-        bridge = parts.bridge if isinstance(parts.bridge, float) else float(parts.bridge[at])
         # In the order in which they are added up for the score.
         named = (
             Part("walk" if self._is_walked(passage, at) else "itself", float(parts.reached[at])),
             Part("own words", float(parts.own[at])),
-            Part("bridge", bridge),
+            Part("bridge", float(parts.bridge[at])),
         )
         return tuple(part for part in named if part.score)
 
@@ -117,23 +115,18 @@ class Ways:
         walked = raised(reached.rank(np.array([passage])), self._settings)[0]
         return bool(walked > 0 and walked >= self._found.parts.reached[at])
 
-    def routes(self, passage: int, most: int) -> list[Route]:
+    def trails(self, passage: int, most: int) -> list[Trail]:
         """What brought a passage up, by part of its score; of the walk the ``most`` likeliest."""
         parts = {part.name: part.score for part in self.parts(passage)}
         walked = self._walked(passage, most) if "walk" in parts else []
-        routes = walked[:1] + [one for one in walked[1:] if one.share >= _LEAST_SHARE]
+        trails = walked[:1] + [one for one in walked[1:] if one.share >= _LEAST_SHARE]
         # What it is by itself stands first where nothing else says more.
         is_own = parts.get("own words", 0.0) >= max(parts.values(), default=0.0) > 0
-        is_direct = any(len(one.legs) == 1 for one in routes)
+        is_direct = any(len(one.legs) == 1 for one in trails)
         if ("itself" in parts or is_own) and not is_direct:
-            routes.append(self._direct(passage))
-        routes += [*self._bridged(passage), *self._lifted(passage)]
-        return routes or [self._direct(passage)]
-
-    def best(self, passage: int) -> Route:
-        """The likeliest way of the walk to a passage, or by itself."""
-        walked = self._walked(passage, 1)
-        return walked[0] if walked else self._direct(passage)
+            trails.append(self._direct(passage))
+        trails += [*self._bridged(passage), *self._lifted(passage)]
+        return trails or [self._direct(passage)]
 
     # -- by itself -------------------------------------------------------------------------------
 
@@ -157,15 +150,15 @@ class Ways:
             sense=float(sight.cosines[at]),
         )
 
-    def _terms(self, present: np.typing.NDArray[np.bool_]) -> tuple[str, ...]:
+    def _terms(self, present: Bools) -> tuple[str, ...]:
         return tuple(self._found.question.terms[at] for at in present.nonzero()[0].tolist())
 
-    def _direct(self, passage: int) -> Route:
-        return Route("itself", 1.0, (self.answers(passage),))
+    def _direct(self, passage: int) -> Trail:
+        return Trail("itself", 1.0, (self.answers(passage),))
 
     # -- by the walk -----------------------------------------------------------------------------
 
-    def _walked(self, passage: int, most: int) -> list[Route]:
+    def _walked(self, passage: int, most: int) -> list[Trail]:
         """The likeliest ways of the walk to a passage, best first, ties by their ids."""
         found, graph = self._found, self._memory.graph
         if found.seeds is None or found.reached is None:
@@ -196,17 +189,17 @@ class Ways:
         whole = max(whole, sum(likelihood for likelihood, _, _ in weighed))
         likely = sorted((likelihood for likelihood, _, _ in weighed), reverse=True)
         least = likely[:most][-1] if likely else 0.0
-        routes = [
-            Route("walk", likelihood / whole, (*legs(), *self._legs(way)))
+        trails = [
+            Trail("walk", likelihood / whole, (*legs(), *self._legs(way)))
             for likelihood, legs, way in weighed
             if likelihood >= least
         ]
-        return sorted(routes, key=_by_share)[:most]
+        return sorted(trails, key=_by_share)[:most]
 
-    def _moves(self) -> np.typing.NDArray[np.bool_]:
+    def _moves(self) -> Bools:
         seeds = self._found.seeds
         vertices = np.zeros(0, dtype=np.int64) if seeds is None else seeds.reset.vertices
-        has_edges: np.typing.NDArray[np.bool_] = self._memory.graph.strengths(vertices) > 0
+        has_edges: Bools = self._memory.graph.strengths(vertices) > 0
         return has_edges
 
     def _starts(self, vertex: int) -> list[tuple[float, Callable[[], tuple[Leg, ...]]]]:
@@ -314,7 +307,12 @@ class Ways:
 
     # -- from other passages ---------------------------------------------------------------------
 
-    def _bridged(self, passage: int) -> list[Route]:
+    def _best(self, passage: int) -> Trail:
+        """The likeliest way of the walk to a passage, or by itself."""
+        walked = self._walked(passage, 1)
+        return walked[0] if walked else self._direct(passage)
+
+    def _bridged(self, passage: int) -> list[Trail]:
         """Over the bridge, from the first hop that counted."""
         found, memory = self._found, self._memory
         pair = -1 if found.bridge is None else found.bridge.best(passage)
@@ -324,7 +322,7 @@ class Ways:
         shared = telling(memory, hop, passage)[:_MOST_NAMES]
         at = found.sight.places(np.array([hop, passage]))
         adds = found.sight.present[:, at[1]] & ~found.sight.present[:, at[0]]
-        ends = np.array([end for one in shared for end in one[:2]], dtype=np.int64)
+        ends = np.array([end for pair_ends in shared for end in pair_ends], dtype=np.int64)
         names = dict.fromkeys(memory.entities.ids.texts(ends))
         facts = [
             self._mentions(of, entity)[:1]
@@ -333,12 +331,11 @@ class Ways:
         ]
         ids = tuple(memory.passages.ids.texts(np.array([hop, passage])))
         place = int(places(found.passages, np.array([passage]))[0])
-        parts = found.parts.bridge
         leg = Leg(
             "bridge",
             ("passage", ids[0]),
             ("passage", ids[1]),
-            parts if isinstance(parts, float) else float(parts[place]),
+            float(found.parts.bridge[place]),
             tuple(dict.fromkeys(id_ for some in facts for id_ in self._fact_ids(some))),
             ids,
             tuple(names),
@@ -346,9 +343,9 @@ class Ways:
             float(found.bridge.words[pair]),
             float(found.bridge.sense[pair]),
         )
-        return [Route("bridge", 1.0, (*self.best(hop).legs, leg))]
+        return [Trail("bridge", 1.0, (*self._best(hop).legs, leg))]
 
-    def _lifted(self, passage: int) -> list[Route]:
+    def _lifted(self, passage: int) -> list[Trail]:
         """By bringing up to date what stands just below."""
         memory = self._memory
         for lifted in reversed(self._found.lifts):
@@ -359,9 +356,9 @@ class Ways:
             ids = tuple(memory.passages.ids.texts(np.array([earlier, passage])))
             facts = self._fact_ids(np.array([lifted.by[pair], lifted.replaced[pair]]))
             leg = Leg("newer", ("passage", ids[0]), ("passage", ids[1]), 1.0, facts, ids)
-            return [Route("newer", 1.0, (*self.best(earlier).legs, leg))]
+            return [Trail("newer", 1.0, (*self._best(earlier).legs, leg))]
         return []
 
 
-def _by_share(route: Route) -> tuple[float, list[Spot]]:
-    return -route.share, [leg.target for leg in route.legs]
+def _by_share(trail: Trail) -> tuple[float, list[Spot]]:
+    return -trail.share, [leg.target for leg in trail.legs]

@@ -15,9 +15,9 @@ from graphmem.recall.chain import Read, Rows, Showing, answered, find, least_fit
 from graphmem.recall.clock import Clock
 from graphmem.recall.found import Found
 from graphmem.recall.past import Past
+from graphmem.recall.steps import needed, worded
 from graphmem.recall.wanted import Wanted
-from graphmem.recall.ways import Route, Ways
-from graphmem.recall.wording import Needs, worded
+from graphmem.recall.ways import Trail, Ways
 from graphmem.settings import RecallSettings
 from graphmem.types import Recall, Scope
 
@@ -34,13 +34,12 @@ class _Case:
 
     outcome: Outcome
     reason: str
-    route: tuple[Route, ...] = ()
+    trails: tuple[Trail, ...] = ()
     rank: int | None = None
     score: float | None = None
     parts: tuple[Part, ...] = ()
     against: tuple[Part, ...] = ()
     withheld: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def explain(
@@ -95,24 +94,23 @@ def explain(
     reason = case.reason
     if case.outcome == "withheld":
         reason = f"{', '.join(sorted({why_withheld(one) for one in withheld}))}: {reason}"
-    is_shown = case.outcome == "recalled"
     return Explanation(
         query,
         scope,
         passage_id,
         case.outcome,
         reason,
-        rows.passages.get(passage_id),
-        case.rank,
-        case.score,
-        top_k,
-        recall.route,
-        case.parts,
-        worded(case.route, query, rows),
-        () if is_shown else recall.passages,
-        case.against,
-        withheld,
-        notes,
+        passage=rows.passages.get(passage_id),
+        rank=case.rank,
+        score=case.score,
+        top_k=top_k,
+        route=recall.route,
+        parts=case.parts,
+        paths=worded(case.trails, query, rows),
+        above=() if case.outcome == "recalled" else recall.passages,
+        against=case.against,
+        withheld=withheld,
+        notes=notes,
     )
 
 
@@ -141,32 +139,34 @@ def _judged(
     """The case of a passage that was looked for."""
     ways = Ways(memory, found, wanted, settings)
     rank, shown = _rank(memory, found, passage), found.ranking[:top_k]
-    withheld = _withheld(memory, found, passage, settings.seed_near)
-    score = None if rank is None else float(found.score(np.array([passage]))[0])
-    if rank is not None and rank <= top_k:
-        routes = tuple(ways.routes(passage, _MOST_WAYS))
-        reason = f"rank {rank} by the {found.route} route: {found.reason}"
-        parts = ways.parts(passage)
-        return _Case("recalled", reason, routes, rank, score, parts, withheld=withheld)
-    against = ways.parts(int(shown[-1])) if len(shown) else ()
-    if rank is None or score is None:
-        alone = ways.answers(passage)
-        words = f"{len(alone.terms)} of its words" if alone.terms else "none of its words"
-        reason = (
-            f"neither near the question nor led to: it has {words}, similarity {alone.sense:.2f}"
-        )
-        outcome: Outcome = "not reached"
-        case = _Case(outcome, reason, against=against, withheld=withheld)
+    if rank is None:
+        case = _unranked(ways, passage)
     else:
-        least = float(found.score(shown[-1:])[0])
-        reason = f"rank {rank}, and {len(shown)} are shown: {score:.3f} against {least:.3f}"
-        routes = tuple(ways.routes(passage, _MOST_WAYS))
-        parts = ways.parts(passage)
-        case = _Case("outranked", reason, routes, rank, score, parts, against, withheld)
-    if not withheld:
+        trails = tuple(ways.trails(passage, _MOST_WAYS))
+        score = float(found.score(np.array([passage]))[0])
+        reason = f"rank {rank} by the {found.route} route: {found.reason}"
+        case = _Case("recalled", reason, trails, rank, score, ways.parts(passage))
+        if rank > top_k:
+            least = float(found.score(shown[-1:])[0])
+            reason = f"rank {rank}, and {len(shown)} are shown: {score:.3f} against {least:.3f}"
+            case = replace(case, outcome="outranked", reason=reason)
+    case = replace(case, withheld=_withheld(memory, found, passage, settings.seed_near))
+    if case.outcome == "recalled":
         return case
-    told = "it states what fits the question but may not lead to it; " + case.reason
-    return replace(case, outcome="withheld", reason=told)
+    if case.withheld:
+        told = "it states what fits the question but may not lead to it; " + case.reason
+        case = replace(case, outcome="withheld", reason=told)
+    return replace(case, against=ways.parts(int(shown[-1])) if len(shown) else ())
+
+
+def _unranked(ways: Ways, passage: int) -> _Case:
+    """The case of a passage that nothing led to."""
+    alone = ways.answers(passage)
+    words = f"{len(alone.terms)} of its words" if alone.terms else "none of its words"
+    return _Case(
+        "not reached",
+        f"neither near the question nor led to: it has {words}, similarity {alone.sense:.2f}",
+    )
 
 
 def _rank(memory: Index, found: Found, passage: int) -> int | None:
@@ -205,16 +205,11 @@ def _rows(
     read: Read, passage_id: str, case: _Case, shown: Showing | None, past: Past | None
 ) -> Rows:
     """What is told, of one state of the store."""
-    needs = Needs(case.route)
-    passages, facts, entities = needs.passages, [*needs.facts, *case.withheld], needs.entities
+    passages, facts, entities = needed(case.trails)
+    passages, facts = [passage_id, *passages], [*facts, *case.withheld]
     if shown is not None:
-        passages = [*shown.passage_ids, *passages]
-        facts, entities = [*shown.fact_ids, *facts], [*shown.entity_ids, *entities]
-    rows = read(_once([passage_id, *passages]), _once(facts), _once(entities))
-    if past is None:
-        return rows
-    return replace(rows, facts={**rows.facts, **past.facts(_once(facts))})
-
-
-def _once(ids: list[str]) -> list[str]:
-    return list(dict.fromkeys(ids))
+        passages, facts = [*shown.passage_ids, *passages], [*shown.fact_ids, *facts]
+        entities = [*shown.entity_ids, *entities]
+    passages, facts, entities = (list(dict.fromkeys(ids)) for ids in (passages, facts, entities))
+    rows = read(passages, facts, entities)
+    return rows if past is None else replace(rows, facts={**rows.facts, **past.facts(facts)})

@@ -6,16 +6,18 @@ are only looked at: this module imports none of their classes while running.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from graphmem.plain import plain
+from graphmem.display.plain import plain
 
 if TYPE_CHECKING:
-    from graphmem.types import Fact, LogCheck, LogEntry, Passage, Recall, Source, Stats
+    from graphmem.explanation import Part
+    from graphmem.types import Fact, LogCheck, LogEntry, Recall, Source, Stats
 
 __all__ = [
+    "arrows",
     "by",
     "change",
     "counted",
@@ -25,7 +27,10 @@ __all__ = [
     "local",
     "origin",
     "outdated",
+    "predicate",
     "stated",
+    "status",
+    "total",
     "triple",
     "validity",
     "verdict",
@@ -44,9 +49,9 @@ def _took(timings: Mapping[str, float]) -> str:
     return f"{total:.1f} ms ({timings.get('embed', 0.0):.1f} to embed the question)"
 
 
-def day(passage: Passage) -> str:
-    """The day on which a passage was said; nothing where that is unknown."""
-    return f"{passage.said_at:%Y-%m-%d}" if passage.said_at else ""
+def day(at: datetime | None) -> str:
+    """The day of a time; nothing where that is unknown."""
+    return f"{at:%Y-%m-%d}" if at else ""
 
 
 def local(at: datetime) -> str:
@@ -56,12 +61,28 @@ def local(at: datetime) -> str:
 
 def triple(fact: Fact) -> str:
     """A fact's ends and what is between them, with arrows."""
-    return _arrows(fact.subject, fact.predicate, fact.object, polarity=fact.polarity)
+    return arrows(fact.subject, predicate(fact.predicate, fact.polarity), fact.object)
 
 
-def _arrows(subject: str, predicate: str, object_: str, *, polarity: bool) -> str:
-    said = predicate if polarity else f"not: {predicate}"
-    return " → ".join(map(plain, (subject, said, object_)))
+def arrows(*words: str) -> str:
+    """Words with arrows between them."""
+    return " → ".join(map(plain, words))
+
+
+def predicate(words: str, polarity: bool) -> str:
+    """A predicate, or that it is denied."""
+    return words if polarity else f"not: {words}"
+
+
+def status(fact: Fact) -> str:
+    """What became of a fact, or how far it is believed."""
+    return "replaced" if fact.replaced_by else fact.status
+
+
+def total(score: float | None, parts: Iterable[Part]) -> str:
+    """A score and the parts that add up to it; nothing where it has none."""
+    added = " + ".join(f"{part.name} {part.score:.3f}" for part in parts)
+    return f"{score:.3f} = {added}" if added else ""
 
 
 def validity(fact: Fact) -> str:
@@ -84,8 +105,8 @@ def _dated(fact: Fact) -> str:
 
 def stated(fact: Fact) -> str:
     """A fact, when it holds, and its status where that is not the usual one."""
-    status = "" if fact.status == "asserted" else f" · {fact.status}"
-    return f"{_dated(fact)}{status}"
+    standing = "" if fact.status == "asserted" else f" · {fact.status}"
+    return f"{_dated(fact)}{standing}"
 
 
 def change(entry: LogEntry) -> str:
@@ -97,9 +118,10 @@ def change(entry: LogEntry) -> str:
         return f"the words of entries {spans}" if spans else "words of entries"
     if entry.kind != "fact" or said is None:
         return plain(f"{entry.kind} {entry.id}".strip())
-    words = _arrows(said["subject"], said["predicate"], said["object"], polarity=said["polarity"])
-    status = "replaced" if said["replaced_by"] else said["status"]
-    return f"{words} · {plain(status)} · {plain(entry.id)}"
+    relation = predicate(said["predicate"], said["polarity"])
+    words = arrows(said["subject"], relation, said["object"])
+    standing = "replaced" if said["replaced_by"] else said["status"]
+    return f"{words} · {plain(standing)} · {plain(entry.id)}"
 
 
 def counted(name: str, count: int, more: str = "") -> str:

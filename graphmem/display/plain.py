@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["plain"]
+__all__ = ["plain", "shortened"]
 
 # A zero-width (non-)joiner is spelling in some scripts and inside emoji; it moves nothing.
 _HARMLESS_FORMAT = "\u200c\u200d\u00ad"
+# White space may shrink, but nobody needs all of a book to show its first lines.
+_SLACK = 10
 
 
 def plain(text: str) -> str:
@@ -17,6 +19,14 @@ def plain(text: str) -> str:
     invisible format characters and lone surrogates become U+FFFD.
     """
     return "".join(_visible(char) for char in " ".join(text.split()))
+
+
+def shortened(text: str, width: int) -> str:
+    """As ``plain``; of what is longer than ``width`` characters the first, and ``…``."""
+    head = text[: _SLACK * width]
+    shown = plain(head)
+    is_all = len(shown) <= width and len(head) == len(text)
+    return shown if is_all else f"{shown[: width - 1]}…"
 
 
 def _visible(char: str) -> str:

@@ -1,69 +1,54 @@
-"""Ways in words: what was read of the store for a path by ids, and what each step means."""
+"""Steps of paths in words: which rows a trail needs, and what each of its legs means."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
 
-from graphmem.explanation import Path, Place, Quote, Step, why_withheld
+from graphmem.explanation import Path, Place, PlaceKind, Quote, Step, why_withheld
 from graphmem.identity import normal_form
 from graphmem.passages import sentences
 from graphmem.recall.chain import Rows
-from graphmem.recall.ways import Leg, Route, Spot
+from graphmem.recall.ways import Leg, Spot, Trail
 from graphmem.types import Fact, Passage
 from graphmem.words import terms, words
 
-__all__ = ["Needs", "worded"]
+__all__ = ["needed", "worded"]
 
 
-class Needs:
-    """The ids of the rows that routes are told with, each once."""
+def needed(trails: Iterable[Trail]) -> tuple[list[str], list[str], list[str]]:
+    """Ids of the passages, facts and entities that trails are told with; some more than once."""
+    legs = [leg for trail in trails for leg in trail.legs]
 
-    def __init__(self, routes: Iterable[Route]) -> None:
-        self._legs = [leg for route in routes for leg in route.legs]
+    def passed(kind: PlaceKind) -> list[str]:
+        return [id_ for leg in legs for name, id_ in (leg.source, leg.target) if name == kind]
 
-    @cached_property
-    def passages(self) -> list[str]:
-        """Of passages."""
-        said = [id_ for leg in self._legs for id_ in leg.passages]
-        return list(dict.fromkeys(self._spots("passage") + said))
-
-    @cached_property
-    def facts(self) -> list[str]:
-        """Of facts."""
-        facts = [id_ for leg in self._legs for id_ in leg.facts]
-        return list(dict.fromkeys(self._spots("fact") + facts))
-
-    @cached_property
-    def entities(self) -> list[str]:
-        """Of entities."""
-        names = [id_ for leg in self._legs for id_ in leg.names]
-        return list(dict.fromkeys(self._spots("entity") + names))
-
-    def _spots(self, kind: str) -> list[str]:
-        return [id_ for leg in self._legs for name, id_ in (leg.source, leg.target) if name == kind]
+    return (
+        passed("passage") + [id_ for leg in legs for id_ in leg.passages],
+        passed("fact") + [id_ for leg in legs for id_ in leg.facts],
+        passed("entity") + [id_ for leg in legs for id_ in leg.names],
+    )
 
 
-def worded(routes: Sequence[Route], query: str, rows: Rows) -> tuple[Path, ...]:
-    """Routes as paths; one that leads over what was forgotten meanwhile is left out.
+def worded(trails: Sequence[Trail], query: str, rows: Rows) -> tuple[Path, ...]:
+    """Trails as paths; one that leads over what was forgotten meanwhile is left out.
 
     Args:
-        routes: by ids.
+        trails: by ids.
         query: the question.
-        rows: what ``Needs`` names, as far as it is still there.
+        rows: what is ``needed``, as far as it is still there.
     """
     asked = _spelled(query)
     paths = []
-    for route in routes:
+    for trail in trails:
         spelled = [
             replace(leg, terms=tuple(asked.get(term, term) for term in leg.terms))
-            for leg in route.legs
+            for leg in trail.legs
         ]
         steps = [_step(leg, query, rows) for leg in spelled]
         known = tuple(step for step in steps if step is not None)
         if len(known) == len(steps):
-            paths.append(Path(known, route.share, route.part))
+            paths.append(Path(known, trail.share, trail.part))
     return tuple(paths)
 
 

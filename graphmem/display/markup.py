@@ -10,14 +10,15 @@ while running, so that they can import it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING, NewType
 
-from graphmem import wording
-from graphmem.plain import plain
+from graphmem.display import wording
+from graphmem.display.plain import shortened
 
 if TYPE_CHECKING:
-    from graphmem.explanation import Explanation, Part, Path, Place, Quote, Step
+    from graphmem.explanation import Explanation, Path, Place, Quote, Step
     from graphmem.types import (
         Candidate,
         Diff,
@@ -50,6 +51,8 @@ __all__ = [
 Html = NewType("Html", str)
 """Text that is markup already: all that came from data in it is escaped."""
 
+_NOTHING = Html("")
+
 MAX_CHARS = 600
 """Of one text: a passage of a chat in full, a page's first lines."""
 MAX_LINES = 50
@@ -58,7 +61,6 @@ _MAX_FACTS = 6
 _MAX_QUOTES = 2
 _MAX_PLACE = 80
 _ONE_LINE = 20
-_SLACK = 10
 
 _CELL = "text-align: left; vertical-align: top; padding: 0.2em 0.7em 0.2em 0; white-space: normal"
 _SHORT_CELL = _CELL.replace("white-space: normal", "white-space: nowrap")
@@ -85,8 +87,8 @@ def recall_html(recall: Recall) -> Html:
     return _block(
         _line(_element("b", _words(recall.query))),
         _line(_words(how), style=_FAINT),
-        _line(_words(recall.reason), style=_FAINT) if is_told else _nothing(),
-        _table(["", *_RANKED], _few(passages, len(_RANKED) + 1)) if passages else _nothing(),
+        _line(_words(recall.reason), style=_FAINT) if is_told else _NOTHING,
+        _table(["", *_RANKED], _few(passages, len(_RANKED) + 1)) if passages else _NOTHING,
         _named(
             {
                 "began at": _joined(map(_seed, recall.seeds)),
@@ -116,7 +118,7 @@ def fact_html(fact: Fact) -> Html:
     return _block(
         _line(_stated(fact), Html(" "), _status(fact)),
         _line(_words(how), style=_FAINT),
-        _line(replaced) if fact.replaced_by else _nothing(),
+        _line(replaced) if fact.replaced_by else _NOTHING,
         _line(_id(fact.id)),
     )
 
@@ -160,9 +162,9 @@ def receipt_html(receipt: Receipt) -> Html:
         title += [Html(" "), _badge(receipt.state, "good" if receipt.state == "erased" else "over")]
     return _block(
         _line(*title),
-        _candidates(receipt.candidates) if receipt.candidates else _nothing(),
-        _table(["", "", ""], rows) if rows else _nothing(),
-        _nothing() if rows or receipt.candidates else _line(_faint("nothing changed")),
+        _candidates(receipt.candidates) if receipt.candidates else _NOTHING,
+        _table(["", "", ""], rows) if rows else _NOTHING,
+        _NOTHING if rows or receipt.candidates else _line(_faint("nothing changed")),
     )
 
 
@@ -181,7 +183,7 @@ def diff_html(diff: Diff) -> Html:
     ]
     forgotten = f"and {diff.forgotten:,} that were forgotten" if diff.forgotten else ""
     return _block(
-        _table(["", "fact"], _few(rows, 2)) if rows else _nothing(),
+        _table(["", "fact"], _few(rows, 2)) if rows else _NOTHING,
         _line(_faint(forgotten if rows or forgotten else "nothing changed")),
     )
 
@@ -189,7 +191,7 @@ def diff_html(diff: Diff) -> Html:
 def check_html(check: LogCheck) -> Html:
     """Whether a log is what was written."""
     badge = _badge("intact", "good") if check.is_intact else _badge("broken", "wrong")
-    head = _line(_faint("head"), Html(" "), _id(check.head)) if check.head else _nothing()
+    head = _line(_faint("head"), Html(" "), _id(check.head)) if check.head else _NOTHING
     return _block(_line(badge, Html(" "), _words(wording.verdict(check))), head)
 
 
@@ -210,16 +212,16 @@ def explanation_html(explanation: Explanation) -> Html:
     return _block(
         _line(_element("b", _words(explanation.query))),
         _line(_element("span", badge, Html(" "), _words(explanation.reason))),
-        _said(passage.speaker or passage.title, wording.day(passage), passage.text)
+        _said(passage.speaker or passage.title, passage.said_at, passage.text)
         if passage
-        else _nothing(),
+        else _NOTHING,
         _named(
             {
-                "score": _sum(explanation.parts, explanation.score),
-                "last shown": _sum(explanation.against, last),
+                "score": _words(wording.total(explanation.score, explanation.parts)),
+                "last shown": _words(wording.total(last, explanation.against)),
             }
         ),
-        _steps(explanation.paths) if explanation.paths else _nothing(),
+        _steps(explanation.paths) if explanation.paths else _NOTHING,
         _named(
             {
                 "shown instead": _lines(above, most=_MAX_FACTS),
@@ -243,8 +245,8 @@ def memory_html(uri: str, scope: Scope, stats: Stats | None, problem: str = "") 
     return _block(
         _line(_element("b", _words("GraphMemory")), Html(" "), _id(uri)),
         _line(_faint("memory of"), Html(" "), _words(f"{scope}")),
-        _line(_words(problem)) if problem else _nothing(),
-        stats_html(stats) if stats else _nothing(),
+        _line(_words(problem)) if problem else _NOTHING,
+        stats_html(stats) if stats else _NOTHING,
     )
 
 
@@ -266,7 +268,7 @@ def _cells(ranked: RankedPassage) -> list[Html]:
     return [
         _number(f"{ranked.score:.3f}"),
         _text(passage.speaker or passage.title),
-        _text(wording.day(passage)),
+        _text(wording.day(passage.said_at)),
         _cell(_words(passage.text), *over),
         _cell(_lines(map(_stated, ranked.facts), most=_MAX_FACTS)),
     ]
@@ -275,7 +277,7 @@ def _cells(ranked: RankedPassage) -> list[Html]:
 def _named(parts: Mapping[str, Html]) -> Html:
     """A table of parts by name, without those that are empty."""
     rows = [[_faint_text(name), _cell(part)] for name, part in parts.items() if part]
-    return _table(["", ""], rows) if rows else _nothing()
+    return _table(["", ""], rows) if rows else _NOTHING
 
 
 def _seed(seed: Seed) -> Html:
@@ -291,25 +293,18 @@ def _id_below(fact: Fact) -> Html:
 
 
 def _status(fact: Fact) -> Html:
-    """What became of it, or how far it is believed."""
-    if fact.replaced_by:
-        return _badge("replaced", "over")
-    tint = {"rejected": "wrong", "disputed": "over", "candidate": "over"}.get(fact.status, "good")
-    return _badge(fact.status, tint)
+    status = wording.status(fact)
+    tints = {"rejected": "wrong"} | dict.fromkeys(("replaced", "disputed", "candidate"), "over")
+    return _badge(status, tints.get(status, "good"))
 
 
-def _said(who: str, when: str, words: str) -> Html:
+def _said(who: str, when: datetime | None, words: str) -> Html:
     """Somebody's words, and below them whose they are."""
-    by = " · ".join(part for part in (who, when) if part)
-    return _element("blockquote", _words(words), _line(_faint(by)), style=_QUOTE)
+    return _element("blockquote", _words(words), _line(_by(who, when)), style=_QUOTE)
 
 
-def _sum(parts: Sequence[Part], score: float | None) -> Html:
-    """The parts of a score, the largest first, and what they add up to."""
-    if score is None or not parts:
-        return _nothing()
-    ordered = sorted(parts, key=lambda part: -part.score)
-    return _words(f"{score:.3f} = {' + '.join(f'{one.name} {one.score:.3f}' for one in ordered)}")
+def _by(who: str, when: datetime | None) -> Html:
+    return _faint(" · ".join(part for part in (who, wording.day(when)) if part))
 
 
 def _steps(paths: Sequence[Path]) -> Html:
@@ -335,13 +330,13 @@ def _step(step: Step) -> list[Html]:
 def _place(place: Place) -> Html:
     if place.kind == "question":
         return _faint("the question")
-    return _element("span", _faint(place.kind), Html(" "), _words(_short(place.text)))
+    return _element(
+        "span", _faint(place.kind), Html(" "), _words(shortened(place.text, _MAX_PLACE))
+    )
 
 
 def _quote(quote: Quote) -> Html:
-    day = f"{quote.said_at:%Y-%m-%d}" if quote.said_at else ""
-    by = " · ".join(part for part in (quote.speaker, day) if part)
-    return _element("span", _words(quote.text), Html(" "), _faint(by))
+    return _element("span", _words(quote.text), Html(" "), _by(quote.speaker, quote.said_at))
 
 
 def _candidates(candidates: Sequence[Candidate]) -> Html:
@@ -359,23 +354,10 @@ def _counts(rows: Iterable[tuple[str, str]]) -> Html:
 # --- markup --------------------------------------------------------------------------------------
 
 
-def _short(text: str, width: int = _MAX_PLACE) -> str:
-    # White space may shrink, but nobody needs all of a book to show its first lines.
-    head = text[: _SLACK * width]
-    shown = plain(head)
-    if len(shown) <= width and len(head) == len(text):
-        return shown
-    return f"{shown[: width - 1]}…"
-
-
 def _words(text: str) -> Html:
     """Data as markup: visible, shortened, escaped, and running its own way."""
-    shown = _short(text, MAX_CHARS)
-    return Html(f"<bdi>{escape(shown)}</bdi>") if shown else _nothing()
-
-
-def _nothing() -> Html:
-    return Html("")
+    shown = shortened(text, MAX_CHARS)
+    return Html(f"<bdi>{escape(shown)}</bdi>") if shown else _NOTHING
 
 
 def _element(tag: str, *inside: Html, style: str = "") -> Html:
@@ -390,11 +372,11 @@ def _block(*inside: Html) -> Html:
 
 def _line(*inside: Html, style: str = "") -> Html:
     """A line of its own; none where the last part, which is what it tells, is empty."""
-    return _element("div", *inside, style=style) if inside[-1] else _nothing()
+    return _element("div", *inside, style=style) if inside[-1] else _NOTHING
 
 
 def _faint(text: str) -> Html:
-    return _element("span", _words(text), style=_FAINT) if text else _nothing()
+    return _element("span", _words(text), style=_FAINT) if text else _NOTHING
 
 
 def _id(id_: str) -> Html:
@@ -425,7 +407,7 @@ def _number(text: str) -> Html:
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[Html]]) -> Html:
     names = [_element("th", _words(name), style=_CELL) for name in header]
-    head = _element("thead", _element("tr", *names)) if any(header) else _nothing()
+    head = _element("thead", _element("tr", *names)) if any(header) else _NOTHING
     body = _element("tbody", *(_element("tr", *row) for row in rows))
     return _element("table", head, body, style="margin: 0.3em 0; border-collapse: collapse")
 

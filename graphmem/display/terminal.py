@@ -17,9 +17,9 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from graphmem import wording
+from graphmem.display import wording
+from graphmem.display.plain import plain
 from graphmem.explanation import Explanation
-from graphmem.plain import plain
 from graphmem.types import (
     Ban,
     Diff,
@@ -36,7 +36,6 @@ from graphmem.types import (
 __all__ = [
     "complain",
     "open_console",
-    "plain",
     "say",
     "show_bans",
     "show_candidates",
@@ -99,7 +98,7 @@ def show_recall(console: Console, recall: Recall, *, gold: Collection[str] = ())
         head = Text.assemble(
             ("✓ " if is_gold else "  ", "bold green"),
             (f"{ranked.score:.3f} ", "bold" if is_gold else ""),
-            (f"{wording.day(ranked.passage):10} {set_cell_size(name, width)} ", "dim"),
+            (f"{wording.day(ranked.passage.said_at):10} {set_cell_size(name, width)} ", "dim"),
         )
         _print_hanging(console, head, Text(plain(ranked.passage.full_text)))
         for line in wording.outdated(ranked.outdated):
@@ -130,7 +129,7 @@ def show_facts(console: Console, facts: Iterable[Fact], *, is_past: bool = False
     """
     for fact in facts:
         is_so = fact.is_trusted if is_past else fact.is_live
-        status = "replaced" if fact.replaced_by and not is_past else fact.status
+        status = fact.status if is_past else wording.status(fact)
         head = Text(f"{status:{_STATUS_WIDTH}}  ", style="" if is_so else "yellow")
         body = Text.assemble((wording.triple(fact), "cyan"), (wording.validity(fact), "dim"))
         _print_hanging(console, head, body)

@@ -18,6 +18,7 @@ from graphmem.display.terminal import show_explanation
 from graphmem.errors import InvalidInput
 from graphmem.extractors.rules import RulesExtractor
 from graphmem.testing import HashEmbedder, ScriptedExtractor
+from graphmem.words import terms, words
 
 CONVERSATION = demo.load()
 VERA = "Aunt Vera lives in Tavistock."
@@ -201,7 +202,28 @@ def test_an_explanation_is_text_one_step_a_line(memory):
 def test_words_are_told_as_they_were_asked(memory):
     found = memory.explain("Which canals has Tavistock?", id_of(memory, TAVISTOCK))
     (itself,) = [step for step in found.steps if step.kind == "answers"][:1]
-    assert itself.meaning.startswith("it has words of the question: canals, tavistock (covered 0.")
+    assert itself.meaning.startswith("words of the question: canals, tavistock (covered 0.")
+
+
+def test_words_are_told_of_the_message_that_has_them(played):
+    """Neighbours count with a message, and are not taken for it."""
+    counted = {"own": 0, "beside": 0}
+    for asked in CONVERSATION.questions:
+        recall = played.recall(asked.text)
+        for ranked in recall:
+            found = played.explain(recall, ranked)
+            for step in found.steps:
+                if step.kind != "answers" or step.target.id != ranked.passage.id:
+                    continue
+                told = step.meaning.partition("words of the question: ")[2].partition(" (")[0]
+                told, _, beside = told.partition("beside it ")
+                own, _, read = told.partition("in its facts ")
+                has = terms(words(ranked.passage.full_text))
+                for which, some in (("own", own), ("beside", read), ("beside", beside)):
+                    for word in filter(None, some.strip(", ").split(", ")):
+                        assert (not terms([word]) - has) == (which == "own"), (word, told)
+                        counted[which] += 1
+    assert min(counted.values()) > 5
 
 
 def test_of_ways_through_the_same_places_the_text_tells_one(played):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from graphmem.explanation import Path, Place, PlaceKind, Quote, Step, why_withheld
@@ -42,7 +42,11 @@ def worded(trails: Sequence[Trail], query: str, rows: Rows) -> tuple[Path, ...]:
     paths = []
     for trail in trails:
         spelled = [
-            replace(leg, terms=tuple(asked.get(term, term) for term in leg.terms))
+            replace(
+                leg,
+                terms=tuple(asked.get(term, term) for term in leg.terms),
+                beside=tuple(asked.get(term, term) for term in leg.beside),
+            )
             for leg in trail.legs
         ]
         steps = [_step(leg, query, rows) for leg in spelled]
@@ -66,7 +70,8 @@ def _step(leg: Leg, query: str, rows: Rows) -> Step | None:
     names = [rows.entities[id_].name for id_ in leg.names if id_ in rows.entities]
     said = [rows.passages[id_] for id_ in leg.passages if id_ in rows.passages]
     quotes = tuple(_quote(one, [fact for fact in facts if one.id in fact.passages]) for one in said)
-    return Step(leg.kind, source, target, leg.weight, _meaning(leg, facts, names), facts, quotes)
+    meaning = _meaning(leg, facts, names, set(terms(words(target.text))))
+    return Step(leg.kind, source, target, leg.weight, meaning, facts, quotes)
 
 
 def _place(spot: Spot, query: str, rows: Rows) -> Place | None:
@@ -80,7 +85,9 @@ def _place(spot: Spot, query: str, rows: Rows) -> Place | None:
     return Place(kind, id_, rows.passages[id_].full_text) if id_ in rows.passages else None
 
 
-def _meaning(leg: Leg, facts: Sequence[Fact], names: Sequence[str]) -> str:
+def _meaning(
+    leg: Leg, facts: Sequence[Fact], names: Sequence[str], target_terms: Collection[str]
+) -> str:
     if leg.kind == "fits":
         return "the fact fits the question"
     if leg.kind == "names":
@@ -95,10 +102,10 @@ def _meaning(leg: Leg, facts: Sequence[Fact], names: Sequence[str]) -> str:
     if leg.kind == "mention":
         return f"the passage states: {_stated(facts)}"
     if leg.kind == "answers":
-        return f"{_covered(leg)}, similarity {leg.sense:.2f}"
+        return f"{_covered(leg, target_terms)}, similarity {leg.sense:.2f}"
     if leg.kind == "bridge":
         shared = f"both name {', '.join(names)}; " if names else ""
-        return f"{shared}it adds {_added(leg)}"
+        return f"{shared}it adds {_added(leg, target_terms)}"
     new, old = (*facts, *facts)[:2]
     return f"it brings up to date: {old.text}; now: {new.text}"
 
@@ -111,15 +118,23 @@ def _with_standing(fact: Fact) -> str:
     return fact.text if fact.is_live else f"{fact.text} ({why_withheld(fact)})"
 
 
-def _covered(leg: Leg) -> str:
+def _covered(leg: Leg, own: Collection[str]) -> str:
     if not leg.terms:
         return "it shares no word with the question"
-    return f"it has words of the question: {', '.join(leg.terms)} (covered {leg.share:.2f})"
+    return f"words of the question: {_heard(leg, own)} (covered {leg.share:.2f})"
 
 
-def _added(leg: Leg) -> str:
+def _heard(leg: Leg, own: Collection[str]) -> str:
+    """The words of the question: the passage's own, those of its facts, those of its neighbours."""
+    said = [word for word in leg.terms if all(term in own for term in terms([word]))]
+    read = [word for word in leg.terms if word not in (*said, *leg.beside)]
+    places = (("", said), ("in its facts ", read), ("beside it ", leg.beside))
+    return ", ".join(f"{place}{', '.join(some)}" for place, some in places if some)
+
+
+def _added(leg: Leg, own: Collection[str]) -> str:
     sense = f"sense {leg.sense:.2f}"
-    return f"{', '.join(leg.terms)} and {sense}" if leg.terms else sense
+    return f"{_heard(leg, own)} and {sense}" if leg.terms else sense
 
 
 def _quote(passage: Passage, facts: Sequence[Fact]) -> Quote:

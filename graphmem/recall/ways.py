@@ -47,6 +47,7 @@ class Leg:
         passages: ids of those in whose words it stands.
         names: ids of entities that join what it joins.
         terms: terms of the question that the passage has (``answers``), or adds (``bridge``).
+        beside: of these terms, those that only the messages beside it have, which count with it.
         share: of the question's words that those are, by weight, 0 to 1.
         sense: cosine: of the question and the passage, of names alike, or of what the bridge adds.
     """
@@ -59,6 +60,7 @@ class Leg:
     passages: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     share: float = 0.0
     sense: float = 0.0
 
@@ -146,9 +148,15 @@ class Ways:
             float(found.prior.scores[place]) if place >= 0 else 0.0,
             passages=(id_,),
             terms=self._terms(sight.present[:, at]),
+            beside=self._terms(sight.present[:, at] & ~self._has(passage)),
             share=float(sight.share[at]),
             sense=float(sight.cosines[at]),
         )
+
+    def _has(self, passage: int) -> Bools:
+        """Whether the passage has each of the question's terms, in its words or its facts."""
+        has: Bools = self._found.question.counts[passage] > 0
+        return has
 
     def _terms(self, present: Bools) -> tuple[str, ...]:
         return tuple(self._found.question.terms[at] for at in present.nonzero()[0].tolist())
@@ -340,6 +348,7 @@ class Ways:
             ids,
             tuple(names),
             self._terms(adds),
+            self._terms(adds & ~self._has(passage)),
             float(found.bridge.words[pair]),
             float(found.bridge.sense[pair]),
         )

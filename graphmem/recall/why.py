@@ -162,7 +162,8 @@ def _judged(
 def _unranked(ways: Ways, passage: int) -> _Case:
     """The case of a passage that nothing led to."""
     alone = ways.answers(passage)
-    words = f"{len(alone.terms)} of its words" if alone.terms else "none of its words"
+    own = len(alone.terms) - len(alone.beside)
+    words = f"{own} of its words" if own else "none of its words"
     return _Case(
         "not reached",
         f"neither near the question nor led to: it has {words}, similarity {alone.sense:.2f}",

@@ -117,6 +117,8 @@ class Looking:
         session, hops = text("session", session), whole_number("hops", hops, 0)
         if sum(one is not None for one in (entity, recall, session)) > 1:
             raise InvalidInput("name one of entity=, recall= and session=, or none for the whole")
+        if hops != 1 and entity is None:
+            raise InvalidInput("hops= says how far around an entity to look: name it with entity=")
         if recall is not None:
             scope = _scope_of(recall, scope)
             as_of, known_at = as_of or recall.as_of, known_at or recall.known_at
@@ -145,6 +147,14 @@ class Looking:
         if not every:
             # Of another time, those are asked for that held, whatever replaced them since.
             facts = [one for one in facts if (one.is_live if as_of is None else one.is_trusted)]
+        if as_of is not None:
+            # As in a recall: what was said later belongs to then where it tells of then.
+            telling = {id_ for one in facts for id_ in one.passages}
+            said = [
+                one
+                for one in said
+                if one.said_at is None or one.said_at <= as_of or one.id in telling
+            ]
         return graph_of(facts, said)
 
     def sources(self, fact: str | Fact, *, scope: Scope | str | None = None) -> list[Source]:

@@ -96,6 +96,8 @@ def explain(
     if case.outcome == "withheld":
         reason = f"{', '.join(sorted({why_withheld(one) for one in withheld}))}: {reason}"
     is_shown = case.outcome == "recalled"
+    # The last one shown may have been forgotten meanwhile.
+    is_whole = shown is not None and len(recall) == len(shown.passage_ids)
     return Explanation(
         query,
         scope,
@@ -110,7 +112,7 @@ def explain(
         case.parts,
         worded(case.route, query, rows),
         () if is_shown else recall.passages,
-        case.against,
+        case.against if is_whole else (),
         withheld,
         notes,
     )

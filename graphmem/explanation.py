@@ -158,7 +158,8 @@ class Explanation:
         reason: the same in a sentence.
         passage: the passage; ``None`` where it is not in this scope.
         rank: its place in the ranking, from 1; ``None`` where it was not ranked. Far down, beyond
-            where a recall looks for what is up to date, it is the place by score.
+            where a recall looks for what is up to date, it is the place by score; and of a large
+            memory, a recall of many more passages looks at more of them and may rank otherwise.
         score: as in the recall; ``None`` where it was not ranked.
         top_k: how many passages were asked for.
         route: as in ``Recall``.
@@ -223,7 +224,7 @@ class Explanation:
         yield 1, f"{words}{plain(self.passage_id)}"
         if self.parts:
             yield 1, f"score {wording.total(self.score, self.parts)}"
-        if self.against:
+        if self.against and self.above:
             yield 1, f"last shown {wording.total(self.above[-1].score, self.against)}"
         for rank, ranked in enumerate(self.above[:_SHOWN_ABOVE], 1):
             words = _quoted(ranked.passage.text)

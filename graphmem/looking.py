@@ -138,12 +138,11 @@ class Looking:
         as_of: datetime | None,
         known_at: datetime | None,
     ) -> Graph:
-        facts = self.facts(scope, as_of=as_of, known_at=known_at)
-        said = self.passages(scope)
-        if known_at is not None:
-            ids = (one.id for one in said)
-            known = self._store.known_passages(self._scope(scope), ids, known_at=known_at)
-            said = [one for one in said if one.id in known]
+        facts, said = self._store.facts_and_passages(
+            self._scope(scope),
+            as_of=instant("as_of", as_of),
+            known_at=instant("known_at", known_at),
+        )
         if not every:
             # Of another time, those are asked for that held, whatever replaced them since.
             facts = [one for one in facts if (one.is_live if as_of is None else one.is_trusted)]

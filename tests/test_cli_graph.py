@@ -93,12 +93,37 @@ def test_as_a_picture(path, capsys, tmp_path, suffix, start):
         (("--hops", "2"), "--hops is for --entity"),
         (("--out", "graph.txt"), "ends in .graphml"),
         (("--out", "nowhere/graph.png"), "no folder"),
+        (("--out", f"{'n' * 300}.png"), "names nothing (File name too long)"),
+        (("--out", f"/tmp/{'n' * 248}.svg"), "cannot be written (File name too long)"),
+        (("--out", "nul\0.json"), "names nothing"),
     ],
 )
 def test_what_is_wrong_is_told(path, capsys, options, message):
     code, out, errors = run(capsys, path, *options)
     assert (code, out) == (2, "")
     assert message in errors
+
+
+@pytest.mark.parametrize("uri", ["n" * 300, "sqlite:///" + "n" * 5000, "lone\ud800.db"])
+def test_a_store_that_no_file_can_be_is_not_there(capsys, uri):
+    code, out, errors = run(capsys, uri)
+    assert (code, out) == (2, "")
+    assert "check --uri" in errors or "name another" in errors
+
+
+def test_what_would_take_minutes_is_not_measured(path, capsys, monkeypatch):
+    assert json.loads(run(capsys, path, "--json")[1])["central"][0]["betweenness"] > 0
+    monkeypatch.setattr("graphmem.cli.graph._MOST_BETWEEN", 3)
+    central = json.loads(run(capsys, path, "--json")[1])["central"]
+    assert [one["betweenness"] for one in central] == [None] * len(central)
+    assert [one["name"] for one in central][:1] == ["Bob"]
+    assert "        -  Bob" in run(capsys, path)[1]
+
+
+def test_a_file_is_written_without_measuring(path, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(explore, "communities", None)
+    code, said, _ = run(capsys, path, "--out", str(tmp_path / "graph.json"))
+    assert (code, said.count("3 passages")) == (0, 1)
 
 
 def test_nothing_is_exit_code_1_and_no_other_scope_is_shown(path, capsys, tmp_path):

@@ -17,7 +17,9 @@ from graphmem import Explanation, GraphMemory, Message, Scope, Triple, cli, demo
 from graphmem.display.terminal import show_explanation
 from graphmem.errors import InvalidInput
 from graphmem.extractors.rules import RulesExtractor
+from graphmem.recall import explain
 from graphmem.testing import HashEmbedder, ScriptedExtractor
+from graphmem.views import Shown
 from graphmem.words import terms, words
 
 CONVERSATION = demo.load()
@@ -481,6 +483,27 @@ def test_another_memorys_writes_are_explained(tmp_path):
         one.remember(TAVISTOCK)
         one.drain(30)
         assert other.explain(QUESTION, id_of(one, TAVISTOCK)).is_recalled
+
+
+def test_what_was_shown_last_may_be_forgotten_meanwhile(memory):
+    whole = memory.explain(QUESTION, id_of(memory, PAVEL), top_k=1)
+    assert whole.outcome == "outranked"
+    assert total(whole.against) == whole.above[-1].score
+    (last,) = [ranked.passage.id for ranked in whole.above]
+    index, words = memory._indexes.current(memory.scope), memory.recall(QUESTION).query
+    shown = Shown(memory._store, memory.scope)
+
+    def read(passages, facts, entities):
+        rows = shown(passages, facts, entities)
+        rows.passages.pop(last, None)
+        return rows
+
+    vector = HashEmbedder().embed_query(words)
+    id_ = whole.passage_id
+    found = explain(index, words, vector, read, id_, scope=memory.scope, top_k=1)
+    assert (found.outcome, found.above, found.against) == ("outranked", (), ())
+    assert "last shown" not in str(found)
+    assert "last shown" in str(whole)
 
 
 def test_stored_words_do_not_steer_a_terminal(tmp_path):

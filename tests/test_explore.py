@@ -20,6 +20,7 @@ from graphmem import Message, explore
 from graphmem.errors import InvalidInput, MissingDependency, NotFound
 from graphmem.explore import graph_of
 from graphmem.facts import entity_id
+from graphmem.store import reading
 
 BOB, EVE, OSLO, ZOE, TEA = map(entity_id, ("Bob", "Eve", "Oslo", "Zoe", "tea"))
 NAMES = ("Bob", "Oslo", "Eve", "oslo", "Zoe", "tea")
@@ -172,6 +173,12 @@ def test_hops_count_facts_in_either_direction():
     ]
 
 
+def test_hops_without_end_end_where_the_facts_do():
+    far = explore.around(talk(), "Bob", hops=2**62)
+    assert named(far) == {"Bob", "Eve", "Oslo"}
+    assert set(far) == set(explore.around(talk(), "Bob", hops=3))
+
+
 def test_an_unknown_name_is_told_with_names_that_are_written_alike():
     with pytest.raises(NotFound, match=r"about 'Olso': did you mean 'Oslo'\?"):
         explore.around(talk(), "Olso")
@@ -244,6 +251,24 @@ def test_passages_that_were_not_known_then_are_not_in_the_graph_of_then(memory):
     then = memory.graph(known_at=first)
     assert len(explore.vertices_of(then, "passage")) == 1
     assert named(then) == set()
+
+
+def test_a_graph_is_of_one_state_whoever_forgets_meanwhile(memory, monkeypatch):
+    read = reading.facts
+
+    def then_forget(*arguments, **options):
+        found = read(*arguments, **options)
+        monkeypatch.undo()
+        memory.forget(session="b", preview=False)
+        return found
+
+    monkeypatch.setattr(reading, "facts", then_forget)
+    graph = memory.graph()
+    passages = set(explore.vertices_of(graph, "passage"))
+    assert named(graph) == {"Maja", "Oslo", "Rui", "Porto"}
+    for _, data in explore.edges_of(graph, "fact"):
+        assert passages.issuperset(data["passages"])
+    assert named(memory.graph()) == {"Maja", "Oslo"}
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,45 @@ def test_other_files_are_told_from_graphs(tmp_path, suffix, content):
         explore.read(path)
 
 
+DEEP = (
+    b'{"graphmem": "graph", "version": 1, "edges": [], "vertices": [{"id": "a", "x": '
+    + b"[" * 99_999
+    + b"]" * 99_999
+    + b"}]}"
+)
+TAGGED = b"""<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key id="d0" for="node" attr.name="graphmem" attr.type="string"/>
+<graph edgedefault="directed"><node id="a"><data key="d0">%s</data></node></graph></graphml>"""
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.json", DEEP),
+        ("a.graphml", TAGGED % b"[]"),
+        ("a.graphml", TAGGED % b'{"time": ["x"]}'),
+        ("a.graphml", TAGGED % b'{"escaped": ["x"]}'),
+    ],
+)
+def test_changed_files_are_told_from_graphs(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidInput, match="not a graph"):
+        explore.read(tmp_path / name)
+    (tmp_path / "b.graphml").write_bytes(TAGGED % b'{"none": ["x"]}')
+    assert explore.read(tmp_path / "b.graphml").nodes["a"] == {"x": None}
+
+
+@pytest.mark.parametrize("name", ["n" * 300, "n" * 248, "a\0b", "a\ud800"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_name_that_no_file_can_have_is_an_error_of_ours(tmp_path, name, suffix):
+    path = tmp_path / f"{name}.{suffix}"
+    with pytest.raises(InvalidInput, match="cannot be written"):
+        explore.write(talk(), path)
+    assert not any(tmp_path.iterdir())
+    with pytest.raises(NotFound, match=r"name another file|no file"):
+        explore.read(path)
+
+
 def test_suffix_file_and_folder_must_be_right(tmp_path):
     for name in ("a.gexf", "a"):
         with pytest.raises(InvalidInput, match=r"\.graphml or \.json"):

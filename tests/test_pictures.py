@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from explore_parts import fact, passage, played, talk
 from graphmem import demo, explore
 from graphmem.errors import InvalidInput, MissingDependency, NotFound
+from graphmem.explore import pictures
 from graphmem.explore.canvas import wrapped
 from graphmem.explore.layout import Room, overlapping, settle, spread
 from graphmem.types import Diff
@@ -186,7 +187,7 @@ def test_what_is_marked_is_drawn_and_must_be_there():
         explore.draw(graph, most=0)
 
 
-def test_more_than_fits_is_left_out():
+def test_more_than_fits_is_left_out_and_all_is_measured_once(monkeypatch):
     rng = random.Random(1)
     names = [f"a rather long name of number {n}" for n in range(60)]
     facts = []
@@ -195,6 +196,15 @@ def test_more_than_fits_is_left_out():
         facts.append(fact(one, "is connected with", other))
     figure = explore.draw(explore.graph_of(facts), most=60)
     assert unreadable(figure) == []
+    assert "left out" in note(figure)
+    tried, measured = [], []
+    sketch, centrality = pictures._sketch, pictures.centrality
+    monkeypatch.setattr(pictures, "_sketch", lambda *each: tried.append(0) or sketch(*each))
+    monkeypatch.setattr(
+        pictures, "centrality", lambda graph: measured.append(0) or centrality(graph)
+    )
+    explore.draw(explore.graph_of(facts), most=60)
+    assert len(tried) > len(measured) == 1
     assert "left out" in note(figure)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from contextlib import closing
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ _PICTURES = (".png", ".svg")
 _SHOWN = 8
 _MEMBERS = 4
 _MEASURES: tuple[Centrality, ...] = ("degree", "pagerank", "betweenness")
+# Entities times facts: seconds. Of 30,000 and 80,000, betweenness would take minutes.
+_MOST_BETWEEN = 50_000_000
 
 
 def add_graph(commands: Any) -> None:
@@ -80,7 +83,7 @@ def _graph(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"scope": str(scope), **_figures(graph)})
     elif out is not None:
-        say(open_console(), f"wrote {plain(str(out))}: {_counted(_figures(graph))}")
+        say(open_console(), f"wrote {plain(str(out))}: {_counted(_counts(graph))}")
     elif len(graph):
         _show(open_console(), _figures(graph))
     else:
@@ -101,31 +104,48 @@ def _must_take(path: Path) -> Path:
 
 def _write(graph: Graph, path: Path, options: argparse.Namespace) -> None:
     from graphmem import explore
+    from graphmem.explore.files import replace_file
 
     if path.suffix.lower() in _FILES:
         explore.write(graph, path)
         return
     title = options.entity or options.session or options.scope
     marked = () if options.entity is None else (options.entity,)
-    explore.draw(graph, title=title, highlight=marked).savefig(path)
+    picture = BytesIO()
+    figure = explore.draw(graph, title=title, highlight=marked)
+    figure.savefig(picture, format=path.suffix.lower().removeprefix("."))
+    replace_file(path, picture.getvalue())
+
+
+def _counts(graph: Graph) -> dict[str, Any]:
+    from graphmem import explore
+
+    return {
+        "vertices": {kind: len(explore.vertices_of(graph, kind)) for kind in ("entity", "passage")},
+        "edges": {kind: len(explore.edges_of(graph, kind)) for kind in ("fact", "mention", "next")},
+    }
 
 
 def _figures(graph: Graph) -> dict[str, Any]:
-    """What is counted and measured, in the form of ``--json``."""
+    """What is counted and measured, in the form of ``--json``; None is too much to measure."""
     from graphmem import explore
 
     def name(id_: str) -> str:
         return str(graph.nodes[id_]["name"])
 
-    measured = {measure: explore.centrality(graph, measure) for measure in _MEASURES}
+    counts = _counts(graph)
+    is_large = counts["vertices"]["entity"] * counts["edges"]["fact"] > _MOST_BETWEEN
+    measured: dict[str, dict[str, float | None]] = {
+        measure: dict(explore.centrality(graph, measure))
+        for measure in _MEASURES
+        if measure != "betweenness" or not is_large
+    }
     ranks = measured["pagerank"]
-    groups = [
-        sorted(members, key=lambda id_: (-ranks[id_], id_))
-        for members in explore.communities(graph)
-    ]
+    measured.setdefault("betweenness", dict.fromkeys(ranks))
+    places = {id_: place for place, id_ in enumerate(ranks)}
+    groups = [sorted(members, key=places.__getitem__) for members in explore.communities(graph)]
     return {
-        "vertices": {kind: len(explore.vertices_of(graph, kind)) for kind in ("entity", "passage")},
-        "edges": {kind: len(explore.edges_of(graph, kind)) for kind in ("fact", "mention", "next")},
+        **counts,
         "communities": [list(map(name, members)) for members in groups],
         "central": [
             {"id": id_, "name": name(id_)} | {one: measured[one][id_] for one in _MEASURES}
@@ -157,7 +177,8 @@ def _show(console: Console, figures: dict[str, Any]) -> None:
         console.print()
         say(console, "facts  rank   between  most central entities", style="dim")
         for one in figures["central"][:_SHOWN]:
-            head = f"{one['degree']:5.0f}  {one['pagerank']:.3f}  {one['betweenness']:7.3f}  "
+            between = "-" if one["betweenness"] is None else f"{one['betweenness']:.3f}"
+            head = f"{one['degree']:5.0f}  {one['pagerank']:.3f}  {between:>7}  "
             _line(console, head, plain(one["name"]))
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from graphmem.errors import InvalidInput, NotFound
+from graphmem.errors import GraphMemError, InvalidInput, NotFound
 
 __all__ = ["must_take_file", "must_take_folder", "replacing", "write_json"]
 
@@ -23,13 +23,15 @@ def must_take_file(path: str | Path | None) -> None:
 
     Raises:
         NotFound: its folder does not exist.
-        InvalidInput: a folder has its name, or its folder may not be written to.
+        InvalidInput: a folder has its name, or its folder may not be written to, or no file can
+            be called so.
     """
     if path is None:
         return
-    _must_have_place(Path(path))
-    if Path(path).is_dir():
-        raise InvalidInput(f"{str(path)!r} is a folder: name a file in it")
+    with _possible(path):
+        _must_have_place(Path(path))
+        if Path(path).is_dir():
+            raise InvalidInput(f"{str(path)!r} is a folder: name a file in it")
 
 
 def must_take_folder(path: str | Path | None) -> None:
@@ -37,16 +39,30 @@ def must_take_folder(path: str | Path | None) -> None:
 
     Raises:
         NotFound: the folder around it does not exist.
-        InvalidInput: a file has its name, or it may not be written to.
+        InvalidInput: a file has its name, or it may not be written to, or no folder can be called
+            so.
     """
     if path is None:
         return
-    if Path(path).is_dir():
-        _must_be_writable(Path(path))
-        return
-    _must_have_place(Path(path))
-    if Path(path).exists():
-        raise InvalidInput(f"{str(path)!r} is a file: name a folder")
+    with _possible(path):
+        if Path(path).is_dir():
+            _must_be_writable(Path(path))
+            return
+        _must_have_place(Path(path))
+        if Path(path).exists():
+            raise InvalidInput(f"{str(path)!r} is a file: name a folder")
+
+
+@contextmanager
+def _possible(path: str | Path) -> Iterator[None]:
+    """What the system says of a path that it cannot look at, as our own error."""
+    try:
+        yield
+    except GraphMemError:
+        raise
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InvalidInput(f"{str(path)!r:.200} names nothing ({why}): name another") from error
 
 
 def _must_have_place(path: Path) -> None:

@@ -15,18 +15,21 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from graphmem.errors import InvalidInput, NotFound
+from graphmem.errors import GraphMemError, InvalidInput, NotFound
 from graphmem.explore.graph import Graph, empty
 
-__all__ = ["read", "write"]
+__all__ = ["read", "replace_file", "write"]
 
 _HOW = "graphmem"
 _FORMAT = {"graphmem": "graph", "version": 1}
 _PLAIN = (bool, int, float, str)
+# What comes of reading a file that was written by others, or changed.
+_NOT_OURS = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 # A carriage return is read back as a line feed.
 _NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPED = re.compile(r"\\u([0-9a-f]{4})|\\(\\)")
@@ -43,22 +46,42 @@ def write(graph: Graph, path: str | Path) -> Path:
         The path.
 
     Raises:
-        InvalidInput: another suffix, or an attribute or id that no file can hold.
+        InvalidInput: another suffix, an attribute or id that no file can hold, or a path that
+            cannot be written to.
         NotFound: there is no folder of that name.
     """
     place = Path(path)
-    written = _format(place)[0](graph)
-    if not place.parent.is_dir():
-        raise NotFound(f"there is no folder {str(place.parent)!r} to write to: make it first")
-    if place.is_dir():
-        raise InvalidInput(f"{str(path)!r} is a folder: name a file in it")
-    draft = place.with_name(f".{place.name}.{os.getpid()}")
+    return replace_file(place, _format(place)[0](graph))
+
+
+def replace_file(path: Path, content: bytes) -> Path:
+    """Write a file whole, in place of an older one, which stays where that fails.
+
+    Raises:
+        InvalidInput: a folder has its name, or it cannot be written.
+        NotFound: there is no folder of that name.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_bytes(written)
-        draft.replace(place)
-    finally:
-        draft.unlink(missing_ok=True)
-    return place
+        if not path.parent.is_dir():
+            raise NotFound(f"there is no folder {str(path.parent)!r} to write to: make it first")
+        if path.is_dir():
+            raise InvalidInput(f"{str(path)!r} is a folder: name a file in it")
+        try:
+            draft.write_bytes(content)
+            draft.replace(path)
+        except OSError:
+            with suppress(OSError):
+                draft.unlink()
+            raise
+    except GraphMemError:
+        raise
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InvalidInput(
+            f"{str(path)!r:.200} cannot be written ({why}): name another file"
+        ) from error
+    return path
 
 
 def read(path: str | Path) -> Graph:
@@ -66,14 +89,17 @@ def read(path: str | Path) -> Graph:
 
     Raises:
         InvalidInput: another suffix, or no such file content.
-        NotFound: there is no such file.
+        NotFound: there is no such file, or none that can be read.
     """
     place = Path(path)
     reader = _format(place)[1]
     try:
         content = place.read_bytes()
-    except (FileNotFoundError, IsADirectoryError) as error:
-        raise NotFound(f"there is no file {str(path)!r}") from error
+    except (OSError, ValueError) as error:
+        if isinstance(error, FileNotFoundError | IsADirectoryError):
+            raise NotFound(f"there is no file {str(path)!r:.200}") from error
+        why = getattr(error, "strerror", None) or error
+        raise NotFound(f"{str(path)!r:.200} cannot be read ({why}): name another file") from error
     return reader(content, str(path))
 
 
@@ -120,7 +146,7 @@ def _from_json(content: bytes, name: str) -> Graph:
         for item in found["edges"]:
             ends = item.pop("source"), item.pop("target"), item.pop("key")
             graph.add_edge(*ends, **_from(item))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except _NOT_OURS as error:
         raise InvalidInput(
             f"{name!r} is not a graph that graphmem wrote: {error!r:.200}"
         ) from error
@@ -194,7 +220,7 @@ def _from_graphml(content: bytes, name: str) -> Graph:
         for one, other, key, data in found.edges(keys=True, data=True):
             data.pop("id", None)
             graph.add_edge(one, other, key=key, **_from_xml(data))
-    except (ParseError, networkx.NetworkXError, ValueError, KeyError, TypeError) as error:
+    except (ParseError, networkx.NetworkXError, *_NOT_OURS) as error:
         raise InvalidInput(
             f"{name!r} is not a graph that graphmem wrote: {error!r:.200}"
         ) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from graphmem.arguments import whole_number
 from graphmem.display import wording
 from graphmem.errors import NotFound
 from graphmem.explore.canvas import Arrow, Box, Canvas, wrapped
-from graphmem.explore.graph import Graph, edges_of, entity_of, graph_of, vertices_of
+from graphmem.explore.graph import Edge, Graph, edges_of, entity_of, graph_of, vertices_of
 from graphmem.explore.layout import is_crowded, overlapping, settle, spread
 from graphmem.explore.measures import centrality
 from graphmem.types import Diff
@@ -56,9 +56,10 @@ def draw(
     """
     whole_number("most", most, 1)
     marked = [_vertex(graph, name) for name in highlight]
+    stock = _Stock.of(graph)
     while True:
-        sketch = _sketch(graph, _chosen(graph, marked, most), marked)
-        canvas = Canvas(*_size(len(sketch.boxes)), wrapped(title, 90), _note(graph, sketch))
+        sketch = _sketch(graph, _chosen(stock, marked, most), marked)
+        canvas = Canvas(*_size(len(sketch.boxes)), wrapped(title, 90), _note(stock, sketch))
         sizes = canvas.sizes(sketch.boxes)
         if most == 1 or not is_crowded(sizes, canvas.room):
             places = spread(sizes, sketch.links, canvas.room)
@@ -82,6 +83,31 @@ def draw_diff(diff: Diff, *, title: str = "", most: int = MOST) -> Figure:
     return draw(graph, title=title, most=most)
 
 
+@dataclass(frozen=True, slots=True)
+class _Stock:
+    """What there is to draw, gone through once however often a picture is tried.
+
+    Attributes:
+        passages: sorted by id.
+        entities: the most central first.
+        facts: those between the most central entities first.
+    """
+
+    passages: list[str]
+    entities: list[str]
+    facts: list[Edge]
+
+    @classmethod
+    def of(cls, graph: Graph) -> _Stock:
+        """All of a graph."""
+        ranks = centrality(graph)
+        facts = [
+            (edge, sorted((ranks[edge[0]], ranks[edge[1]]))) for edge, _ in edges_of(graph, "fact")
+        ]
+        facts.sort(key=lambda fact: [-rank for rank in fact[1]])
+        return cls(vertices_of(graph, "passage"), [*ranks], [edge for edge, _ in facts])
+
+
 @dataclass(slots=True)
 class _Sketch:
     """What is to be drawn, before it has a place."""
@@ -97,42 +123,38 @@ class _Sketch:
         return sorted({(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]})
 
 
-def _chosen(graph: Graph, marked: Iterable[str], most: int) -> list[str]:
+def _chosen(stock: _Stock, marked: Iterable[str], most: int) -> list[str]:
     """The vertices to draw: those marked, few passages, and entities of the most central facts."""
-    passages = vertices_of(graph, "passage")
     chosen = dict.fromkeys(marked)
-    if 3 * len(passages) <= most:  # a passage takes the room of two entities
-        chosen |= dict.fromkeys(passages)
-        most -= len(passages)
-    ranks = centrality(graph)
-    facts = [
-        (edge, sorted((ranks[edge[0]], ranks[edge[1]]))) for edge, _ in edges_of(graph, "fact")
-    ]
+    if 3 * len(stock.passages) <= most:  # a passage takes the room of two entities
+        chosen |= dict.fromkeys(stock.passages)
+        most -= len(stock.passages)
     # An entity is drawn with what it is connected to, the ends of central facts before others.
-    for edge, _ in sorted(facts, key=lambda fact: [-rank for rank in fact[1]]):
+    for edge in stock.facts:
+        if len(chosen) >= most:
+            break
         if len(chosen.keys() | {*edge[:2]}) <= most:
             chosen |= dict.fromkeys(edge[:2])
-    chosen |= dict.fromkeys(ranks)
+    chosen |= dict.fromkeys(stock.entities)
     return [*chosen][: max(most, 1)]
 
 
-def _sketch(graph: Graph, vertices: Iterable[str], marked: Collection[str]) -> _Sketch:
+def _sketch(graph: Graph, vertices: Sequence[str], marked: Collection[str]) -> _Sketch:
     sketch = _Sketch()
+    drawn: Graph = graph.subgraph(vertices)
     for id_ in vertices:
         sketch.shown[id_] = len(sketch.boxes)
         sketch.boxes.append(_box(graph.nodes[id_], is_marked=id_ in marked))
     said: dict[tuple[int, int, str], dict[str, None]] = {}
-    for (source, target, _), data in edges_of(graph, "fact"):
-        if source in sketch.shown and target in sketch.shown:
-            ends = sketch.shown[source], sketch.shown[target]
-            said.setdefault((*ends, _look(data)), {})[_label(data)] = None
+    for (source, target, _), data in edges_of(drawn, "fact"):
+        ends = sketch.shown[source], sketch.shown[target]
+        said.setdefault((*ends, _look(data)), {})[_label(data)] = None
     for (one, other, look), predicates in said.items():
         sketch.boxes.append(Box(_stacked(sorted(predicates)), look))
         sketch.arrows.append(Arrow(one, other, look, len(sketch.boxes) - 1))
     for kind in ("mention", "next"):
-        for (source, target, _), _ in edges_of(graph, kind):
-            if source in sketch.shown and target in sketch.shown:
-                sketch.arrows.append(Arrow(sketch.shown[source], sketch.shown[target], kind))
+        for (source, target, _), _ in edges_of(drawn, kind):
+            sketch.arrows.append(Arrow(sketch.shown[source], sketch.shown[target], kind))
     return sketch
 
 
@@ -169,15 +191,13 @@ def _size(boxes: int) -> tuple[float, float]:
     return next((size for most, size in _SIZES if boxes <= most), _LARGEST)
 
 
-def _note(graph: Graph, sketch: _Sketch) -> str:
+def _note(stock: _Stock, sketch: _Sketch) -> str:
     """What the picture shows, and what it leaves out."""
     counts = []
-    for kind, name in (("entity", "entities"), ("passage", "passages")):
-        ids = vertices_of(graph, kind)
+    for name, ids in (("entities", stock.entities), ("passages", stock.passages)):
         counts.append((name, len(ids), sum(id_ in sketch.shown for id_ in ids)))
-    facts = edges_of(graph, "fact")
-    inside = sum(one in sketch.shown and other in sketch.shown for (one, other, _), _ in facts)
-    counts.append(("facts", len(facts), inside))
+    inside = sum(one in sketch.shown and other in sketch.shown for one, other, _ in stock.facts)
+    counts.append(("facts", len(stock.facts), inside))
     shown = ", ".join(f"{drawn:,} {name}" for name, _, drawn in counts if drawn)
     left = ", ".join(f"{all_ - drawn:,} {name}" for name, all_, drawn in counts if all_ > drawn)
     return f"{shown or 'nothing to draw'}{f'  ·  left out: {left}' if left else ''}"

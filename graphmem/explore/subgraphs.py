@@ -27,6 +27,8 @@ def around(graph: Graph, entity: str, hops: int = 1) -> Graph:
     near = reached = {entity_of(graph, entity)}
     facts = [edge for edge, _ in edges_of(graph, "fact")]
     for _ in range(hops):
+        if not reached:
+            break
         touched = (edge for edge in facts if edge[0] in reached or edge[1] in reached)
         reached = {end for edge in touched for end in edge[:2]} - near
         near = near | reached

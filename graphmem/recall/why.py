@@ -94,6 +94,8 @@ def explain(
     reason = case.reason
     if case.outcome == "withheld":
         reason = f"{', '.join(sorted({why_withheld(one) for one in withheld}))}: {reason}"
+    # The last one shown may have been forgotten meanwhile.
+    is_whole = shown is not None and len(recall) == len(shown.passage_ids)
     return Explanation(
         query,
         scope,
@@ -108,7 +110,7 @@ def explain(
         parts=case.parts,
         paths=worded(case.trails, query, rows),
         above=() if case.outcome == "recalled" else recall.passages,
-        against=case.against,
+        against=case.against if is_whole else (),
         withheld=withheld,
         notes=notes,
     )

@@ -43,7 +43,10 @@ class Location:
         if text == _MEMORY:
             return cls(None)
         name = _database(text) if "://" in text or text.startswith("sqlite:") else text
-        return cls(None if name == _MEMORY else Path(name).expanduser().resolve())
+        try:
+            return cls(None if name == _MEMORY else Path(name).expanduser().resolve())
+        except (OSError, ValueError, RuntimeError) as error:
+            raise InvalidInput(f"no file can be called {text!r:.200}: name another") from error
 
     @property
     def uri(self) -> str:

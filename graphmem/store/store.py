@@ -490,15 +490,22 @@ class Store:
         Of another time: those that held in the world at ``as_of``, as far as was known at
         ``known_at``; see ``past``.
         """
-        is_past = as_of is not None or known_at is not None
-        now = None if is_past else status
         with self._reading() as connection:
-            found = reading.facts(connection, scope, subject=subject, status=now, passage=passage)
-            if not is_past:
-                return found
-            ids = [one.id for one in found]
-            then = past.facts_then(connection, scope, ids, as_of, known_at)
-        return [one for _, one in sorted(then.items()) if status in (None, one.status)]
+            found = _facts(connection, scope, subject, status, passage, as_of, known_at)
+        return found
+
+    def facts_and_passages(
+        self, scope: Scope, *, as_of: datetime | None = None, known_at: datetime | None = None
+    ) -> tuple[list[Fact], list[Passage]]:
+        """The facts as ``facts`` gives them and the passages that were known, of one state."""
+        with self._reading() as connection:
+            found = _facts(connection, scope, None, None, None, as_of, known_at)
+            said = reading.passages(connection, scope)
+            if known_at is not None:
+                ids = [one.id for one in said]
+                known = past.known_passages(connection, scope, ids, known_at)
+                said = [one for one in said if one.id in known]
+        return found, said
 
     def facts_then(
         self,
@@ -605,3 +612,21 @@ class Store:
     def _reading(self) -> Iterator[Connection]:
         with self._open.reading() as connection:
             yield connection
+
+
+def _facts(
+    connection: Connection,
+    scope: Scope,
+    subject: str | None,
+    status: Status | None,
+    passage: str | None,
+    as_of: datetime | None,
+    known_at: datetime | None,
+) -> list[Fact]:
+    is_past = as_of is not None or known_at is not None
+    now = None if is_past else status
+    found = reading.facts(connection, scope, subject=subject, status=now, passage=passage)
+    if not is_past:
+        return found
+    then = past.facts_then(connection, scope, [one.id for one in found], as_of, known_at)
+    return [one for _, one in sorted(then.items()) if status in (None, one.status)]

@@ -373,6 +373,8 @@ print([sorted(one) for one in communities(graph)])
 print([list(centrality(graph, m).items()) for m in ("pagerank", "betweenness", "closeness")])
 print(shortest_paths(graph, "n1", "n23", k=3))
 print([(one.get_text(), one.get_position()) for one in draw(graph).axes[0].texts])
+near, apart = around(graph, "n3"), without_passages(graph)
+print([*near], [*near.edges(keys=True)], [*apart], [*apart.edges(keys=True)])
 import matplotlib.pyplot
 print("figures of pyplot:", matplotlib.pyplot.get_fignums())
 """

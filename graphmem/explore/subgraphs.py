@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from graphmem.errors import NotFound
-from graphmem.explore.graph import Edge, Graph, edges_of, entity_of, vertices_of
+from graphmem.explore.graph import Edge, Graph, edges_of, empty, entity_of, vertices_of
 from graphmem.types import Recall
 
 __all__ = ["around", "of_recall", "of_session", "without_passages"]
@@ -70,8 +70,7 @@ def of_session(graph: Graph, session: str) -> Graph:
 
 def without_passages(graph: Graph) -> Graph:
     """The entities and facts alone."""
-    part: Graph = graph.subgraph(vertices_of(graph, "entity")).copy()
-    return part
+    return _among(graph, set(vertices_of(graph, "entity")))
 
 
 def _stating(graph: Graph, facts: Iterable[Edge]) -> set[str]:
@@ -81,7 +80,7 @@ def _stating(graph: Graph, facts: Iterable[Edge]) -> set[str]:
 
 def _part(graph: Graph, vertices: set[str], facts: Iterable[Edge]) -> Graph:
     """These vertices with these facts, and the mentions that the facts give."""
-    part: Graph = graph.subgraph(vertices).copy()
+    part = _among(graph, vertices)
     kept = {edge[2] for edge in facts}
     for edge, _ in edges_of(part, "fact"):
         if edge[2] not in kept:
@@ -92,4 +91,15 @@ def _part(graph: Graph, vertices: set[str], facts: Iterable[Edge]) -> Graph:
             part.edges[edge]["facts"] = told
         else:
             part.remove_edge(*edge)
+    return part
+
+
+def _among(graph: Graph, vertices: set[str]) -> Graph:
+    """These vertices and the edges between them, in the order of the whole in every process."""
+    part = empty()
+    kept = [id_ for id_ in graph if id_ in vertices]
+    part.add_nodes_from((id_, graph.nodes[id_]) for id_ in kept)
+    part.add_edges_from(
+        edge for edge in graph.edges(kept, keys=True, data=True) if edge[1] in vertices
+    )
     return part

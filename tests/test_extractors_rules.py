@@ -567,3 +567,20 @@ def test_what_was_moved_is_ahead() -> None:
         "Ana: The appointment got moved to 16 June."
     )
     assert ("Ana", "moved on", "6 June 2025") in said("Ana: I moved last friday.")
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("What is yours called?", "Biscuit. Biscuit is a terrier."),
+        ("Which one is it?", "Mine is red."),
+        ("Is it new?", "His is new, hers is old and ours is broken."),
+    ],
+)
+def test_what_is_somebodys_is_not_somebody(asked: str, answer: str) -> None:
+    found = said(f"Kit: {asked}", f"Nell: {answer}")
+    assert not [one for one in found if {"Nell", "Kit"} & {one[0], one[2]}]
+    assert not [one for one in found if one[0].lower() in ("mine", "yours", "his", "hers", "ours")]
+    assert ("Nell's dog", "is called", "Biscuit") in said(
+        "Kit: What is your dog called?", "Nell: Biscuit."
+    )

@@ -24,10 +24,10 @@ _FITS: dict[str, tuple[Kind, ...]] = {
 _PRONOUNS = {
     form: base
     for base, forms in {
-        "she": "she her hers herself",
+        "she": "she her herself",
         "he": "he him his himself",
         "it": "it its itself",
-        "they": "they them their theirs themselves",
+        "they": "they them their themselves",
     }.items()
     for form in forms.split()
 }

@@ -22,8 +22,8 @@ __all__ = [
     "YES",
 ]
 
-FIRST_PERSON = frozenset("i me my mine myself we us our ours ourselves".split())
-SECOND_PERSON = frozenset("you your yours yourself".split())
+FIRST_PERSON = frozenset("i me my myself we us our ourselves".split())
+SECOND_PERSON = frozenset("you your yourself".split())
 
 _FEMALE_KIN = """mum mom mother sister daughter wife aunt auntie grandmother grandma gran nan niece
     girlfriend fiancée ex-wife stepmother stepsister mother-in-law sister-in-law girl woman lady

@@ -15,7 +15,8 @@ _EMPTY = frozenset(
     """it this that these those there one ones something someone somebody anything everything
     nothing everyone everybody anyone who what which whom thing things lot lots bit kind sort way
     he she they him her them i you we us me other others same both all any some such here time
-    times none nobody more most much many few yes no""".split()
+    times none nobody more most much many few yes no
+    mine ours yours his hers its theirs""".split()
 )  # fmt: skip
 PLACES = frozenset({"GPE", "LOC", "FAC"})
 

@@ -189,7 +189,7 @@ class Explaining(Curating):
             asked.scope,
             passage_id,
             "not in this scope",
-            "there is no such passage in this scope",
+            "there is no such passage in this scope: the list of its passages has their ids",
             top_k=asked.top_k,
             as_of=asked.as_of,
             known_at=asked.known_at,

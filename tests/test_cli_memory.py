@@ -70,6 +70,24 @@ def objects(found):
     return {one["object"] for one in found}
 
 
+# -- what was said -------------------------------------------------------------------------------
+
+
+def test_passages_are_listed_with_the_ids_that_other_commands_take(store, capsys):
+    code, found = asked(capsys, "passages", store)
+    assert (code, [one["text"] for one in found["passages"]]) == (0, list(DAYS))
+    code, out, _ = run(capsys, "passages", store, "--session", "s1")
+    assert code == 0
+    assert "2025-03-01  Bob: Bob lives in Oslo." in out
+    assert "Rome" not in out
+    id_ = found["passages"][0]["id"]
+    assert f"s1 · {id_}" in out
+    assert "\x1b" not in run(capsys, "passages", store)[1]
+    assert run(capsys, "passages", store, "--session", "none")[:2] == (1, "no such passages\n")
+    assert run(capsys, "forget", store, "--passage", id_, "--yes")[0] == 0
+    assert len(asked(capsys, "passages", store)[1]["passages"]) == len(DAYS) - 1
+
+
 # -- facts of another time -----------------------------------------------------------------------
 
 

@@ -534,7 +534,9 @@ def test_the_command_explains(tmp_path, capsys):
     assert "recalled: rank 1" in out
     assert "outranked: rank" in out
     assert "fits 1.000" in out
-    assert cli.main([*asked, "--json", "--why-not", missing, "--why-not", "p-nobody"]) == 0
+    assert cli.main([*asked, "--json", "--why-not", missing]) == 0
+    capsys.readouterr()
+    assert cli.main([*asked, "--json", "--why-not", missing, "--why-not", "p-nobody"]) == 1
     data = json.loads(capsys.readouterr().out)
     outcomes = [one["outcome"] for one in data["explanations"]]
     assert outcomes == ["outranked", "not in this scope"]

@@ -182,7 +182,7 @@ def test_hops_without_end_end_where_the_facts_do():
 def test_an_unknown_name_is_told_with_names_that_are_written_alike():
     with pytest.raises(NotFound, match=r"about 'Olso': did you mean 'Oslo'\?"):
         explore.around(talk(), "Olso")
-    with pytest.raises(NotFound, match="entities lists"):
+    with pytest.raises(NotFound, match="the facts have the names"):
         explore.around(talk(), "Wolfgang")
     with pytest.raises(NotFound):
         explore.around(talk(), "p-1")

@@ -95,7 +95,8 @@ def _recall(options: argparse.Namespace) -> int:
         show_recall(console, found)
         for one in explained:
             show_explanation(console, one)
-    return 0 if found.passages else 1
+    is_known = all(one.outcome != "not in this scope" for one in explained)
+    return 0 if found.passages and is_known else 1
 
 
 def _stats(options: argparse.Namespace) -> int:
@@ -164,7 +165,7 @@ def _add_recall(commands: Any) -> None:
         "",
         "# why these passages, and why not that one",
         "graphmem recall 'Where does Vera live?' --uri demo.db --scope Nell --explain",
-        "graphmem recall 'Where does Vera live?' --uri demo.db --scope Nell --why-not p-0d08f3",
+        "graphmem recall 'Where does Vera live?' --uri m.db --scope Nell --why-not p-0123456789ab",
     )
     parser.add_argument("question", metavar="QUESTION")
     add_store(parser)

@@ -25,7 +25,8 @@ from graphmem.cli.values import (
     receipt_as_json,
     source_as_json,
 )
-from graphmem.display.data import fact_as_dict
+from graphmem.display import wording
+from graphmem.display.data import fact_as_dict, passage_as_dict
 from graphmem.display.terminal import (
     complain,
     open_console,
@@ -36,6 +37,7 @@ from graphmem.display.terminal import (
     show_diff,
     show_facts,
     show_log,
+    show_passages,
     show_receipt,
     show_sources,
 )
@@ -45,7 +47,7 @@ from graphmem.types import Receipt, Status
 if TYPE_CHECKING:
     from graphmem.curating import Curating
     from graphmem.store import Store
-    from graphmem.types import Fact, Scope
+    from graphmem.types import Scope
 
 __all__ = ["AMBIGUOUS", "add_memory"]
 
@@ -55,6 +57,7 @@ AMBIGUOUS = 3
 
 def add_memory(commands: Any) -> None:
     """Add the commands."""
+    _add_passages(commands)
     _add_facts(commands)
     _add_log(commands)
     _add_diff(commands)
@@ -62,6 +65,35 @@ def add_memory(commands: Any) -> None:
     _add_unforget(commands)
     _add_bans(commands)
     _add_rulings(commands)
+
+
+# -- passages ------------------------------------------------------------------------------------
+
+
+def _add_passages(commands: Any) -> None:
+    parser = add_command(
+        commands,
+        "passages",
+        _passages,
+        "list what was said to a store, in order, with the ids that other commands take",
+        "graphmem passages --uri sqlite:///demo.db --scope Nell --session hello",
+    )
+    add_store(parser)
+    parser.add_argument("--session", metavar="ID", help="only passages of this conversation")
+    add_json(parser)
+
+
+def _passages(options: argparse.Namespace) -> int:
+    scope = scope_of(options)
+    with closing(opened(options)) as store:
+        found = store.passages(scope, session=options.session)
+    if options.json:
+        print_json({"scope": str(scope), "passages": list(map(passage_as_dict, found))})
+    elif found:
+        show_passages(open_console(), found)
+    else:
+        say(open_console(), "no such passages", style="dim")
+    return 0 if found else 1
 
 
 # -- facts ---------------------------------------------------------------------------------------
@@ -104,15 +136,10 @@ def _facts(options: argparse.Namespace) -> int:
         print_json({"scope": str(scope), "facts": list(map(fact_as_dict, found))})
     elif found:
         is_past = options.as_of is not None
-        show_facts(open_console(), sorted(found, key=_in_words), is_past=is_past)
+        show_facts(open_console(), wording.sorted_facts(found), is_past=is_past)
     else:
         say(open_console(), "no such facts", style="dim")
     return 0 if found else 1
-
-
-def _in_words(fact: Fact) -> tuple[str, ...]:
-    """Facts stand together by what they are about; their ids are in no order that people read."""
-    return fact.subject, fact.predicate, fact.object, fact.id
 
 
 def _show_why(store: Store, scope: Scope, options: argparse.Namespace) -> int:
@@ -198,6 +225,9 @@ def _add_diff(commands: Any) -> None:
         "diff",
         _diff,
         "show what a store came to believe, and ceased to, between two times",
+        "graphmem diff --uri sqlite:///demo.db --scope Nell 2025-03-01",
+        "",
+        "# by the clock of the store: what was said long ago may have been stored today",
         "graphmem diff --uri sqlite:///demo.db --scope Nell 2025-03-01 2025-04-01",
     )
     parser.add_argument("start", type=day_start, metavar="FROM", help=TIME_HELP)

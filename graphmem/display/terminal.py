@@ -26,6 +26,7 @@ from graphmem.types import (
     Fact,
     LogCheck,
     LogEntry,
+    Passage,
     Recall,
     Receipt,
     Source,
@@ -145,6 +146,17 @@ def show_sources(console: Console, sources: Iterable[Source]) -> None:
             _print_hanging(console, Text("    "), Text(line, style="dim"))
 
 
+def show_passages(console: Console, passages: Iterable[Passage]) -> None:
+    """Print passages: when, who, their words, and below them conversation and id."""
+    for passage in passages:
+        head = Text(f"{wording.day(passage.said_at):10}  ", style="dim")
+        who = plain(passage.speaker or passage.title)
+        words = Text.assemble((f"{who}: " if who else "", "bold"), plain(passage.text))
+        _print_hanging(console, head, words)
+        session = f"{plain(passage.session)} · " if passage.session else ""
+        _print_hanging(console, Text(" " * 12), Text(session + plain(passage.id), style="dim"))
+
+
 def show_log(console: Console, entries: Iterable[LogEntry]) -> None:
     """Print entries of a log: number, time, action, what changed, and below it who and why.
 
@@ -177,7 +189,7 @@ def show_check(console: Console, check: LogCheck, *, is_other: bool = False) -> 
 def show_diff(console: Console, diff: Diff) -> None:
     """Print what was believed newly, no longer and otherwise."""
     for sign, facts, style in (("+", diff.added, "green"), ("-", diff.ended, "yellow")):
-        for fact in facts:
+        for fact in wording.sorted_facts(facts):
             _print_hanging(console, Text(f"{sign} "), Text(wording.stated(fact), style=style))
     for before, after in diff.changed:
         _print_hanging(console, Text("~ "), Text(wording.stated(before), style="dim"))

@@ -28,6 +28,7 @@ __all__ = [
     "origin",
     "outdated",
     "predicate",
+    "sorted_facts",
     "stated",
     "status",
     "total",
@@ -47,6 +48,11 @@ def how(recall: Recall) -> str:
 def _took(timings: Mapping[str, float]) -> str:
     total = timings.get("total", sum(timings.values()))
     return f"{total:.1f} ms ({timings.get('embed', 0.0):.1f} to embed the question)"
+
+
+def sorted_facts(facts: Iterable[Fact]) -> list[Fact]:
+    """Facts by what they are about: their ids are in no order that people read."""
+    return sorted(facts, key=lambda one: (one.subject, one.predicate, one.object, one.id))
 
 
 def day(at: datetime | None) -> str:

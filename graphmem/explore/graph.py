@@ -96,7 +96,7 @@ def entity_of(graph: Graph, entity: str) -> str:
     names = {normal_form(graph.nodes[id_]["name"]): id_ for id_ in vertices_of(graph, "entity")}
     near = difflib.get_close_matches(normal_form(entity), sorted(names), _NEAR)
     shown = ", ".join(repr(graph.nodes[names[form]]["name"])[:80] for form in near)
-    hint = f"did you mean {shown}?" if near else "entities lists the names there are"
+    hint = f"did you mean {shown}?" if near else "the facts have the names there are"
     raise NotFound(f"no fact in this graph is about {entity!r:.80}: {hint}")
 
 

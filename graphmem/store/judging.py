@@ -107,7 +107,7 @@ def unforget(
     _check_person(tx, "take a ban back")
     ids = _named(tx, ban, fact, text, entity)
     if not ids:
-        raise NotFound(f"nothing of that is banned in {tx.scope}; bans() lists what is")
+        raise NotFound(f"nothing of that is banned in {tx.scope}; the list of bans tells what is")
     facts = sorted(lift(tx, ids))
     _settle(tx, "unforget", "ban", ids, facts, reason)
     return Judged(tuple(ids), tuple(facts))

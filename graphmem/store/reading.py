@@ -300,7 +300,7 @@ def sources(connection: Connection, scope: Scope, fact_id: str) -> list[Source]:
             found[key] = one
     if not found:
         raise NotFound(
-            f"no fact {fact_id!r} in the scope {scope}: the ids in facts and in recalls are Fact.id"
+            f"no fact {fact_id!r} in the scope {scope}: its facts, and what recalls show, have ids"
         )
     return list(found.values())
 

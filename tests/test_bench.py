@@ -23,7 +23,6 @@ from experiment_parts import Backwards
 from graphmem.errors import InvalidInput, NotFound
 from graphmem.experiments import variants_of
 from graphmem.experiments.cache import CachedEmbedder
-from graphmem.experiments.files import write_json
 from graphmem.experiments.measuring import Measurer
 from graphmem.experiments.metrics import FIGURES, mean_figures
 from graphmem.experiments.preparing import prepare
@@ -31,6 +30,7 @@ from graphmem.experiments.provenance import _matters, code_of
 from graphmem.experiments.rows import RowFolder, Setup
 from graphmem.experiments.systems import Parts, open_system
 from graphmem.experiments.systems.plain import NoMemory
+from graphmem.files import write_json
 from graphmem.testing import HashEmbedder, ScriptedExtractor
 
 

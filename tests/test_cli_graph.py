@@ -93,9 +93,9 @@ def test_as_a_picture(path, capsys, tmp_path, suffix, start):
         (("--hops", "2"), "--hops is for --entity"),
         (("--out", "graph.txt"), "ends in .graphml"),
         (("--out", "nowhere/graph.png"), "no folder"),
-        (("--out", f"{'n' * 300}.png"), "names nothing (File name too long)"),
+        (("--out", f"{'n' * 300}.png"), "cannot be written (File name too long)"),
         (("--out", f"/tmp/{'n' * 248}.svg"), "cannot be written (File name too long)"),
-        (("--out", "nul\0.json"), "names nothing"),
+        (("--out", "nul\0.json"), "cannot be written"),
     ],
 )
 def test_what_is_wrong_is_told(path, capsys, options, message):

@@ -16,6 +16,7 @@ from graphmem.cli.values import print_json
 from graphmem.display.plain import plain
 from graphmem.display.terminal import open_console, say
 from graphmem.errors import InvalidInput
+from graphmem.files import must_take_file, replace_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -96,15 +97,12 @@ def _must_take(path: Path) -> Path:
         raise InvalidInput(
             f"--out ends in {', '.join(_FILES + _PICTURES)}, not in {path.suffix or 'nothing'!r}"
         )
-    from graphmem.experiments.files import must_take_file
-
     must_take_file(path)
     return path
 
 
 def _write(graph: Graph, path: Path, options: argparse.Namespace) -> None:
     from graphmem import explore
-    from graphmem.explore.files import replace_file
 
     if path.suffix.lower() in _FILES:
         explore.write(graph, path)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmem.errors import InvalidInput
-from graphmem.experiments.files import replacing
+from graphmem.files import replacing
 from graphmem.identity import content_id
 from graphmem.types import Embedder
 

@@ -27,7 +27,6 @@ from rich.table import Table as RichTable
 
 from graphmem.errors import InvalidInput
 from graphmem.experiments.dataset import DataSet, Record
-from graphmem.experiments.files import must_take_file, must_take_folder, write_json
 from graphmem.experiments.formats import load_dataset
 from graphmem.experiments.provenance import machine
 from graphmem.experiments.reading import Meter, passage_ids, read
@@ -35,6 +34,7 @@ from graphmem.experiments.report import Table, quiet_in_notebooks
 from graphmem.experiments.report.wording import data_name
 from graphmem.experiments.shrinking import shrunk
 from graphmem.experiments.triples import source
+from graphmem.files import must_take_file, must_take_folder, write_json
 from graphmem.progress import progress_bar
 from graphmem.types import Extraction, Extractor, Scope, Triple
 from graphmem.words import terms, words

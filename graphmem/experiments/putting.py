@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 
 from graphmem.errors import InvalidInput
-from graphmem.experiments.files import must_take_file, write_json
 from graphmem.experiments.metrics import percentiles
 from graphmem.experiments.provenance import machine
+from graphmem.files import must_take_file, write_json
 from graphmem.progress import progress_bar
 from graphmem.testing import HashEmbedder, ScriptedExtractor
 

@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.table import Table
 
 from graphmem.errors import InvalidInput, NotFound
-from graphmem.experiments.files import must_take_folder
 from graphmem.experiments.formats.fields import (
     Fields,
     objects,
@@ -31,6 +30,7 @@ from graphmem.experiments.report.wording import data_name, signed
 from graphmem.experiments.rows import Result, Setup, result
 from graphmem.experiments.systems import kind_of
 from graphmem.experiments.variants import Variant
+from graphmem.files import must_take_folder
 from graphmem.types import Extractor
 
 if TYPE_CHECKING:

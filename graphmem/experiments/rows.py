@@ -17,7 +17,6 @@ import numpy as np
 
 from graphmem.experiments.bootstrap import intervals
 from graphmem.experiments.dataset import DataSet
-from graphmem.experiments.files import replacing
 from graphmem.experiments.metrics import (
     FIGURES,
     Outcome,
@@ -28,6 +27,7 @@ from graphmem.experiments.metrics import (
 )
 from graphmem.experiments.preparing import Origin
 from graphmem.experiments.variants import Variant
+from graphmem.files import replacing
 from graphmem.identity import content_id
 from graphmem.types import Usage
 

@@ -15,7 +15,6 @@ from rich.console import Console
 
 from graphmem.errors import InvalidInput
 from graphmem.experiments.dataset import DataSet
-from graphmem.experiments.files import must_take_file, must_take_folder, write_json
 from graphmem.experiments.measuring import DEPTH, Measurer
 from graphmem.experiments.preparing import prepare
 from graphmem.experiments.report.plots import draw, must_be_drawable
@@ -25,6 +24,7 @@ from graphmem.experiments.report.wording import data_name, left_out
 from graphmem.experiments.rows import Row, RowFolder, Setup
 from graphmem.experiments.systems import BUDGET, SYSTEMS, Parts, kind_of, name_of
 from graphmem.experiments.variants import DEFAULTS, Variant
+from graphmem.files import must_take_file, must_take_folder, write_json
 from graphmem.types import Extractor
 
 if TYPE_CHECKING:

@@ -12,18 +12,17 @@ by which ``read`` restores them.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from graphmem.errors import GraphMemError, InvalidInput, NotFound
+from graphmem.errors import InvalidInput, NotFound
 from graphmem.explore.graph import Graph, empty
+from graphmem.files import replace_file
 
-__all__ = ["read", "replace_file", "write"]
+__all__ = ["read", "write"]
 
 _HOW = "graphmem"
 _FORMAT = {"graphmem": "graph", "version": 1}
@@ -51,37 +50,8 @@ def write(graph: Graph, path: str | Path) -> Path:
         NotFound: there is no folder of that name.
     """
     place = Path(path)
-    return replace_file(place, _format(place)[0](graph))
-
-
-def replace_file(path: Path, content: bytes) -> Path:
-    """Write a file whole, in place of an older one, which stays where that fails.
-
-    Raises:
-        InvalidInput: a folder has its name, or it cannot be written.
-        NotFound: there is no folder of that name.
-    """
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        if not path.parent.is_dir():
-            raise NotFound(f"there is no folder {str(path.parent)!r} to write to: make it first")
-        if path.is_dir():
-            raise InvalidInput(f"{str(path)!r} is a folder: name a file in it")
-        try:
-            draft.write_bytes(content)
-            draft.replace(path)
-        except OSError:
-            with suppress(OSError):
-                draft.unlink()
-            raise
-    except GraphMemError:
-        raise
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InvalidInput(
-            f"{str(path)!r:.200} cannot be written ({why}): name another file"
-        ) from error
-    return path
+    replace_file(place, _format(place)[0](graph))
+    return place
 
 
 def read(path: str | Path) -> Graph:

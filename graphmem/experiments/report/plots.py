@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphmem.errors import InvalidInput, MissingDependency
-from graphmem.experiments.files import replacing
 from graphmem.experiments.report.comparison import ALL, Comparison, Entry, compare, entries
 from graphmem.experiments.report.wording import data_name
 from graphmem.experiments.rows import Row
+from graphmem.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

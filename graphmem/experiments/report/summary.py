@@ -10,12 +10,12 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from graphmem.experiments.files import replacing, write_json
 from graphmem.experiments.provenance import machine
 from graphmem.experiments.report.comparison import ALL, Comparison, Entry, compare, entries
 from graphmem.experiments.report.markdown import markdown
 from graphmem.experiments.report.wording import data_name, percent, points
 from graphmem.experiments.rows import Result, Row, Setup
+from graphmem.files import replacing, write_json
 
 __all__ = ["quiet_in_notebooks", "show", "summary", "write_report"]
 

@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.table import Table
 
 from graphmem.errors import InvalidInput
-from graphmem.experiments.files import must_take_file, must_take_folder, write_json
 from graphmem.experiments.provenance import machine
 from graphmem.experiments.report.plots import by_size, must_be_drawable, save
 from graphmem.experiments.speed.measuring import measure
 from graphmem.experiments.speed.processes import fresh
 from graphmem.experiments.speed.world import FACTS, FLUSH
+from graphmem.files import must_take_file, must_take_folder, write_json
 
 __all__ = ["LEAST", "bench_speed"]
 

@@ -16,7 +16,6 @@ from rich.table import Table
 
 from graphmem.embedding import resolve
 from graphmem.errors import InvalidInput
-from graphmem.experiments.files import must_take_file, write_json
 from graphmem.experiments.provenance import machine
 from graphmem.experiments.trust.cases import (
     Change,
@@ -28,6 +27,7 @@ from graphmem.experiments.trust.cases import (
 )
 from graphmem.experiments.trust.contradiction import SCORES, scores
 from graphmem.experiments.trust.deletion import STEPS, TARGETS, sequence
+from graphmem.files import must_take_file, write_json
 from graphmem.progress import progress_bar
 from graphmem.testing import ScriptedExtractor
 from graphmem.types import Embedder, Extractor

@@ -1,4 +1,4 @@
-"""Results on disk: a file is whole or as it was."""
+"""Files for people and other programs: checked before the work, and whole or as they were."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from graphmem.errors import GraphMemError, InvalidInput, NotFound
 
-__all__ = ["must_take_file", "must_take_folder", "replacing", "write_json"]
+__all__ = ["must_take_file", "must_take_folder", "replace_file", "replacing", "write_json"]
 
 _SPACE = re.compile(r"\n *")
 _PLAIN_LIST = re.compile(r"\[\n([^\[\]{}]*)\n *\]")
@@ -28,7 +28,7 @@ def must_take_file(path: str | Path | None) -> None:
     """
     if path is None:
         return
-    with _possible(path):
+    with _telling(path):
         _must_have_place(Path(path))
         if Path(path).is_dir():
             raise InvalidInput(f"{str(path)!r} is a folder: name a file in it")
@@ -44,7 +44,7 @@ def must_take_folder(path: str | Path | None) -> None:
     """
     if path is None:
         return
-    with _possible(path):
+    with _telling(path):
         if Path(path).is_dir():
             _must_be_writable(Path(path))
             return
@@ -54,15 +54,15 @@ def must_take_folder(path: str | Path | None) -> None:
 
 
 @contextmanager
-def _possible(path: str | Path) -> Iterator[None]:
-    """What the system says of a path that it cannot look at, as our own error."""
+def _telling(path: str | Path) -> Iterator[None]:
+    """What the system says of a path that it refuses, as our own error."""
     try:
         yield
     except GraphMemError:
         raise
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise InvalidInput(f"{str(path)!r:.200} names nothing ({why}): name another") from error
+        raise InvalidInput(f"{str(path)!r:.200} cannot be written ({why}): name another") from error
 
 
 def _must_have_place(path: Path) -> None:
@@ -87,6 +87,18 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file whole, in place of an older one, which stays where that fails.
+
+    Raises:
+        NotFound: its folder does not exist.
+        InvalidInput: it cannot be written.
+    """
+    must_take_file(path)
+    with _telling(path), replacing(path) as file:
+        file.write(content)
 
 
 def write_json(path: str | Path, content: Any) -> None:

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmem.arguments import whole_number
+from graphmem.errors import InvalidInput
+from graphmem.explanation import Explanation, Place
 from graphmem.explore.canvas import Arrow, Box, Canvas, shortened
 from graphmem.explore.layout import Room, overlapping, settle
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from graphmem.explanation import Explanation, Path, Place, Step
+    from graphmem.explanation import Path, Step
 
 __all__ = ["draw_explanation"]
 
@@ -43,9 +45,13 @@ def draw_explanation(explanation: Explanation, *, most: int = 4) -> Figure:
         most: how many of its paths at most, the first before others; fewer where they do not fit.
 
     Raises:
-        InvalidInput: ``most`` is below 1.
+        InvalidInput: no explanation, or ``most`` is below 1.
         MissingDependency: matplotlib is not installed.
     """
+    if not isinstance(explanation, Explanation):
+        raise InvalidInput(
+            f"an explanation is what memory.explain() gives, not {type(explanation).__name__}"
+        )
     whole_number("most", most, 1)
     while True:
         flow = _flow(explanation, explanation.paths[:most])
@@ -108,8 +114,6 @@ def _flow(explanation: Explanation, paths: Sequence[Path]) -> _Flow:
 
 def _columns(explanation: Explanation, paths: Iterable[Path]) -> dict[Place, int]:
     """The column of each place: after all that lead to it."""
-    from graphmem.explanation import Place
-
     found = {Place("question", "", explanation.query): 0}
     steps = [step for path in paths for step in path.steps]
     for _ in range(len(steps) + 1):

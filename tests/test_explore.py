@@ -397,6 +397,35 @@ def test_measures_and_pictures_are_the_same_in_every_process():
     assert output.endswith("figures of pyplot: []\n")
 
 
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda graph: explore.draw(graph),
+        lambda graph: explore.write(graph, "graph.json"),
+        lambda graph: explore.around(graph, "Bob"),
+        lambda graph: explore.shortest_paths(graph, "Bob", "Eve"),
+        lambda graph: explore.communities(graph),
+        lambda graph: explore.to_property_graph(graph, SimplePropertyGraphStore()),
+        lambda graph: explore.without_passages(graph),
+    ],
+)
+@pytest.mark.parametrize("graph", [None, [], networkx.DiGraph()])
+def test_what_is_no_graph_is_refused(look, graph):
+    with pytest.raises(InvalidInput, match=r"memory.graph\(\) gives"):
+        look(graph)
+
+
+def test_what_is_no_explanation_no_path_and_no_title_is_refused():
+    with pytest.raises(InvalidInput, match=r"memory.explain\(\) gives"):
+        explore.draw_explanation(talk())
+    with pytest.raises(InvalidInput, match="a path is"):
+        explore.write(talk(), 5)
+    with pytest.raises(InvalidInput, match="a path is"):
+        explore.read(None)
+    with pytest.raises(InvalidInput, match="title must be"):
+        explore.draw(talk(), title=5)
+
+
 # -- LlamaIndex ----------------------------------------------------------------------------------
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmem.errors import InvalidInput, NotFound
-from graphmem.explore.graph import Graph, empty
+from graphmem.explore.graph import Graph, check_graph, empty
 from graphmem.files import replace_file
 
 __all__ = ["read", "write"]
@@ -45,11 +45,12 @@ def write(graph: Graph, path: str | Path) -> Path:
         The path.
 
     Raises:
-        InvalidInput: another suffix, an attribute or id that no file can hold, or a path that
-            cannot be written to.
+        InvalidInput: no graph, no path, another suffix, an attribute or id that no file can hold,
+            or a path that cannot be written to.
         NotFound: there is no folder of that name.
     """
-    place = Path(path)
+    check_graph(graph)
+    place = _place(path)
     replace_file(place, _format(place)[0](graph))
     return place
 
@@ -58,10 +59,10 @@ def read(path: str | Path) -> Graph:
     """Read a graph that ``write`` wrote: equal in vertices, edges, keys and attributes.
 
     Raises:
-        InvalidInput: another suffix, or no such file content.
+        InvalidInput: no path, another suffix, or no such file content.
         NotFound: there is no such file, or none that can be read.
     """
-    place = Path(path)
+    place = _place(path)
     reader = _format(place)[1]
     try:
         content = place.read_bytes()
@@ -71,6 +72,12 @@ def read(path: str | Path) -> Graph:
         why = getattr(error, "strerror", None) or error
         raise NotFound(f"{str(path)!r:.200} cannot be read ({why}): name another file") from error
     return reader(content, str(path))
+
+
+def _place(path: object) -> Path:
+    if not isinstance(path, (str, Path)):
+        raise InvalidInput(f"a path is a string or a Path, not {type(path).__name__}")
+    return Path(path)
 
 
 def _format(path: Path) -> tuple[Callable[[Graph], bytes], Callable[[bytes, str], Graph]]:

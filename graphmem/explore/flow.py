@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graphmem.arguments import whole_number
 from graphmem.display import wording
+from graphmem.errors import InvalidInput
 from graphmem.explanation import Explanation, Path, Place, Step
 from graphmem.explore.canvas import Arrow, Box, Canvas, wrapped
 from graphmem.explore.layout import Room, overlapping, settle
@@ -43,9 +44,13 @@ def draw_explanation(explanation: Explanation, *, most: int = 4) -> Figure:
         most: how many of its paths at most, the first before others; fewer where they do not fit.
 
     Raises:
-        InvalidInput: ``most`` is below 1.
+        InvalidInput: no explanation, or ``most`` is below 1.
         MissingDependency: matplotlib is not installed.
     """
+    if not isinstance(explanation, Explanation):
+        raise InvalidInput(
+            f"an explanation is what memory.explain() gives, not {type(explanation).__name__}"
+        )
     whole_number("most", most, 1)
     while True:
         flow = _flow(explanation, explanation.paths[:most])

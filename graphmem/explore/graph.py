@@ -16,7 +16,16 @@ from graphmem.types import Fact, Passage
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["Edge", "Graph", "edges_of", "empty", "entity_of", "graph_of", "vertices_of"]
+__all__ = [
+    "Edge",
+    "Graph",
+    "check_graph",
+    "edges_of",
+    "empty",
+    "entity_of",
+    "graph_of",
+    "vertices_of",
+]
 
 Graph: TypeAlias = "networkx.MultiDiGraph[str]"
 
@@ -67,12 +76,22 @@ def graph_of(facts: Iterable[Fact], passages: Iterable[Passage] = ()) -> Graph:
 
 
 def vertices_of(graph: Graph, kind: str) -> list[str]:
-    """Ids of the vertices of a kind, sorted."""
+    """Ids of the vertices of a kind, sorted.
+
+    Raises:
+        InvalidInput: no graph.
+    """
+    check_graph(graph)
     return sorted(id_ for id_, found in graph.nodes(data="kind") if found == kind)
 
 
 def edges_of(graph: Graph, kind: str) -> list[tuple[Edge, dict[str, Any]]]:
-    """The edges of a kind with what is known of them, sorted by key."""
+    """The edges of a kind with what is known of them, sorted by key.
+
+    Raises:
+        InvalidInput: no graph.
+    """
+    check_graph(graph)
     found = (
         ((source, target, key), data)
         for source, target, key, data in graph.edges(keys=True, data=True)
@@ -85,9 +104,10 @@ def entity_of(graph: Graph, entity: str) -> str:
     """The id of an entity of the graph, named in any spelling or by its id.
 
     Raises:
-        InvalidInput: no string.
+        InvalidInput: no string, or no graph.
         NotFound: the graph has none; the message tells names that are written alike.
     """
+    check_graph(graph)
     if not isinstance(entity, str):
         raise InvalidInput(f"an entity is a name or an id, not {type(entity).__name__}")
     for id_ in (entity, entity_id(entity)):
@@ -106,13 +126,31 @@ def empty() -> Graph:
     Raises:
         MissingDependency: networkx is not installed.
     """
+    return _kind()()
+
+
+def check_graph(graph: object) -> None:
+    """Check that what is to be looked at is a graph.
+
+    Raises:
+        InvalidInput: it is something else, or has other edges.
+        MissingDependency: networkx is not installed.
+    """
+    if not isinstance(graph, _kind()):
+        raise InvalidInput(
+            f"a graph is what memory.graph() gives, a MultiDiGraph, not {type(graph).__name__}"
+        )
+
+
+def _kind() -> type[Graph]:
     try:
         import networkx  # takes a while, and only who looks at the graph needs it
     except ImportError as error:
         raise MissingDependency(
             "a graph needs networkx: python -m pip install 'graphmem[explore]'"
         ) from error
-    return networkx.MultiDiGraph()
+    kind: type[Graph] = networkx.MultiDiGraph
+    return kind
 
 
 def _add_entities(graph: Graph, facts: Iterable[Fact], speakers: set[str]) -> None:

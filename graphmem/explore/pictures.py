@@ -7,11 +7,19 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from graphmem.arguments import whole_number
+from graphmem.arguments import text, whole_number
 from graphmem.display import wording
 from graphmem.errors import NotFound
 from graphmem.explore.canvas import Arrow, Box, Canvas, wrapped
-from graphmem.explore.graph import Edge, Graph, edges_of, entity_of, graph_of, vertices_of
+from graphmem.explore.graph import (
+    Edge,
+    Graph,
+    check_graph,
+    edges_of,
+    entity_of,
+    graph_of,
+    vertices_of,
+)
 from graphmem.explore.layout import is_crowded, overlapping, settle, spread
 from graphmem.explore.measures import centrality
 from graphmem.types import Diff
@@ -50,11 +58,13 @@ def draw(
         A figure of its own, outside pyplot: ``figure.savefig("graph.png")``. Notebooks show it.
 
     Raises:
-        InvalidInput: ``most`` is below 1.
+        InvalidInput: no graph, a title that is no string, or ``most`` is below 1.
         MissingDependency: matplotlib is not installed.
         NotFound: nothing in the graph is named as something to mark.
     """
+    check_graph(graph)
     whole_number("most", most, 1)
+    title = text("title", title) or ""
     marked = [_vertex(graph, name) for name in highlight]
     stock = _Stock.of(graph)
     while True:

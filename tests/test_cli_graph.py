@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from rich.cells import cell_len
@@ -124,6 +127,23 @@ def test_a_file_is_written_without_measuring(path, capsys, tmp_path, monkeypatch
     monkeypatch.setattr(explore, "communities", None)
     code, said, _ = run(capsys, path, "--out", str(tmp_path / "graph.json"))
     assert (code, said.count("3 passages")) == (0, 1)
+
+
+@pytest.mark.parametrize("command", ["graph", "facts", "log"])
+def test_a_reader_that_has_seen_enough_is_no_fault(path, command):
+    seen, out = os.pipe()
+    os.close(seen)
+    options = ["--uri", str(path), "--scope", "Bob"]
+    done = subprocess.run(
+        [sys.executable, "-m", "graphmem", command, *options],
+        stdout=out,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    os.close(out)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_nothing_is_exit_code_1_and_no_other_scope_is_shown(path, capsys, tmp_path):

@@ -61,6 +61,14 @@ _EXPLAINED = ("bold", "", "cyan")
 _FOR_NARROW_ENCODINGS = {"✓": "*", "→": "->", "·": "-", "…": "...", "—": "-", "\u2019": "'"}
 
 
+class _Console(Console):
+    """A console that leaves it to the command what a reader that has seen enough means."""
+
+    def on_broken_pipe(self) -> None:
+        """Say so, where rich would leave the process as if nothing had been found."""
+        raise BrokenPipeError
+
+
 def open_console(*, stderr: bool = False) -> Console:
     """A console that never fails on a character that the stream's encoding lacks."""
     codecs.register_error("graphmem.narrow", _spell)
@@ -68,7 +76,7 @@ def open_console(*, stderr: bool = False) -> Console:
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="graphmem.narrow")
-    return Console(stderr=stderr, highlight=False, emoji=False, markup=False)
+    return _Console(stderr=stderr, highlight=False, emoji=False, markup=False)
 
 
 def say(console: Console, text: str, *, style: str = "") -> None:

@@ -15,6 +15,7 @@ from graphmem.types import (
     Fact,
     LogCheck,
     LogEntry,
+    LogKind,
     Passage,
     Recall,
     Scope,
@@ -191,7 +192,7 @@ class Looking:
         *,
         since: datetime | None = None,
         until: datetime | None = None,
-        kind: str | None = None,
+        kind: LogKind | None = None,
         id: str | None = None,
         limit: int | None = None,
     ) -> list[LogEntry]:
@@ -201,18 +202,20 @@ class Looking:
             scope: whose memory; the memory's own where omitted.
             since: a time with its zone: from then on.
             until: a time with its zone: up to then.
-            kind: only changes of ``passage``, ``fact``, ``entity``, ``ban`` or ``scope`` rows.
+            kind: only changes of this kind of row: see ``LogEntry.kind``.
             id: only changes of this row.
             limit: only so many, the newest.
 
         Raises:
-            InvalidInput: a wrong type, a time without a zone, or a limit below 0.
+            InvalidInput: a wrong type, no such kind, a time without a zone, or a limit below 0.
         """
+        if kind is not None and kind not in get_args(LogKind):
+            raise InvalidInput(f"unknown kind {kind!r:.80}: use {', '.join(get_args(LogKind))}")
         return self._store.log(
             self._scope(scope),
             since=instant("since", since),
             until=instant("until", until),
-            kind=text("kind", kind),
+            kind=kind,
             id=text("id", id),
             limit=None if limit is None else whole_number("limit", limit, 0),
         )

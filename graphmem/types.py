@@ -38,6 +38,7 @@ __all__ = [
     "FactHit",
     "LogCheck",
     "LogEntry",
+    "LogKind",
     "Message",
     "Passage",
     "RankedPassage",
@@ -60,6 +61,7 @@ Role = Literal["user", "assistant", "system", "tool", "document"]
 VectorKind = Literal["passage", "fact", "entity"]
 Route = Literal["graph", "dense", "lexical", "empty"]
 ActorKind = Literal["person", "agent", "application", "extractor", "embedder", "system"]
+LogKind = Literal["passage", "fact", "entity", "ban", "verdict", "scope", "log"]
 Status = Literal["candidate", "asserted", "verified", "disputed", "rejected"]
 
 

@@ -8,16 +8,19 @@ import sqlite3
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from rich.cells import cell_len
 
 from graphmem import GraphMemory, Message, Scope, cli
 from graphmem.cli import memory as commands
+from graphmem.errors import InvalidInput
 from graphmem.index.saving import Home
 from graphmem.store import Store
 from graphmem.store.sqlite import REWRITE_AT_ONCE_BYTES
 from graphmem.testing import HashEmbedder, ScriptedExtractor
+from graphmem.types import LogKind
 
 EVIL = "Eve\x1b[31m owns a\x9b tortoise."
 SCRIPT = {
@@ -86,6 +89,23 @@ def test_passages_are_listed_with_the_ids_that_other_commands_take(store, capsys
     assert run(capsys, "passages", store, "--session", "none")[:2] == (1, "no such passages\n")
     assert run(capsys, "forget", store, "--passage", id_, "--yes")[0] == 0
     assert len(asked(capsys, "passages", store)[1]["passages"]) == len(DAYS) - 1
+
+
+def test_a_kind_of_row_that_there_is_not_is_told_with_those_that_there_are(store, capsys):
+    kinds = {one["kind"] for one in asked(capsys, "log", store)[1]["entries"]}
+    assert {"passage", "fact"} <= kinds <= {*get_args(LogKind)}
+    assert {one["kind"] for one in asked(capsys, "log", store, "--kind", "fact")[1]["entries"]} == {
+        "fact"
+    }
+    with pytest.raises(SystemExit) as stopped:
+        run(capsys, "log", store, "--kind", "facts")
+    assert stopped.value.code == 2
+    assert "verdict" in capsys.readouterr().err
+    with (
+        GraphMemory.open(store, embed_model=HashEmbedder()) as memory,
+        pytest.raises(InvalidInput, match="use passage, fact"),
+    ):
+        memory.log("Bob", kind="facts")
 
 
 # -- facts of another time -----------------------------------------------------------------------

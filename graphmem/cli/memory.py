@@ -42,7 +42,7 @@ from graphmem.display.terminal import (
     show_sources,
 )
 from graphmem.errors import Ambiguous, InvalidInput
-from graphmem.types import Receipt, Status
+from graphmem.types import LogKind, Receipt, Status
 
 if TYPE_CHECKING:
     from graphmem.curating import Curating
@@ -175,7 +175,7 @@ def _add_log(commands: Any) -> None:
     )
     parser.add_argument("--until", type=day_end, metavar="TIME", help="up to then")
     parser.add_argument(
-        "--kind", metavar="KIND", help="only changes of this kind of row: fact, passage, ban …"
+        "--kind", choices=get_args(LogKind), help="only changes of this kind of row"
     )
     parser.add_argument("--id", metavar="ID", help="only changes of this fact, passage …")
     parser.add_argument("--limit", type=positive, metavar="N", help="only the newest N")

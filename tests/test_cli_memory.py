@@ -198,7 +198,7 @@ def test_the_log_is_narrowed_and_nothing_is_exit_code_1(filled, capsys):
     assert {one["kind"] for one in passages} == {"passage"}
     of_one = asked(capsys, "log", filled, "--id", passages[0]["id"])[1]["entries"]
     assert {one["id"] for one in of_one} == {passages[0]["id"]}
-    code, out, _ = run(capsys, "log", filled, "--kind", "nonsense")
+    code, out, _ = run(capsys, "log", filled, "--id", "nonsense")
     assert (code, "no such entries" in out) == (1, True)
 
 

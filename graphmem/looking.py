@@ -155,7 +155,10 @@ class Looking:
                 for one in said
                 if one.said_at is None or one.said_at <= as_of or one.id in telling
             ]
-        return graph_of(facts, said)
+        found = graph_of(facts, said)
+        times = {"as_of": as_of, "known_at": known_at}
+        found.graph.update((name, at.isoformat()) for name, at in times.items() if at is not None)
+        return found
 
     def sources(self, fact: str | Fact, *, scope: Scope | str | None = None) -> list[Source]:
         """Where a fact comes from: who said it, when, in which words, and what read it there.

@@ -5,18 +5,20 @@ from __future__ import annotations
 import builtins
 import io
 import random
+from datetime import datetime, timezone
 from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.patches import FancyBboxPatch
 
 from explore_parts import fact, passage, played, talk
 from graphmem import demo, explore
 from graphmem.errors import InvalidInput, MissingDependency, NotFound
 from graphmem.explore import pictures
-from graphmem.explore.canvas import wrapped
+from graphmem.explore.canvas import Arrow, Box, Canvas, wrapped
 from graphmem.explore.layout import Room, overlapping, settle, spread
 from graphmem.types import Diff
 
@@ -56,6 +58,21 @@ def unreadable(figure):
     ]
 
 
+def astray(figure):
+    """Arrows that pass under a box that is none of their ends, by its text."""
+    (axes,) = figure.axes
+    boxes = [one for one in axes.patches if isinstance(one, FancyBboxPatch) and one.zorder == 3]
+    lines = [one._path_original.vertices for one in axes.patches if hasattr(one, "get_arrowstyle")]
+    assert boxes
+    found = []
+    for box in boxes:
+        low = np.array([box.get_x(), box.get_y()]) + 1
+        high = low + np.array([box.get_width() - 2, box.get_height() - 2])
+        under = [((low < line) & (line < high)).all(axis=1).any() for line in lines]
+        found += [(low + high) / 2] * sum(under)
+    return found
+
+
 def looks(figure):
     return {text.get_gid() for text in figure.axes[0].texts}
 
@@ -74,6 +91,7 @@ def test_the_whole_graph_is_readable_and_says_what_it_leaves_out(memory):
     graph = memory.graph()
     figure = explore.draw(graph, title="Everything")
     assert unreadable(figure) == []
+    assert astray(figure) == []
     assert {"speaker", "entity", "fact"} <= looks(figure)
     drawn = sum(text.get_gid() in ("speaker", "entity") for text in figure.axes[0].texts)
     left = len(explore.vertices_of(graph, "entity")) - drawn
@@ -83,12 +101,16 @@ def test_the_whole_graph_is_readable_and_says_what_it_leaves_out(memory):
 
 def test_the_surroundings_of_the_best_connected_are_readable(memory):
     graph = memory.graph()
+    led_astray = 0
     for id_ in list(explore.centrality(graph, "degree"))[:10]:
         figure = explore.draw(explore.around(graph, id_), title="Around", highlight=[id_])
         assert unreadable(figure) == [], graph.nodes[id_]["name"]
+        led_astray += len(astray(figure))
+    assert led_astray <= 3, "30 before arrows were led around boxes"
 
 
 def test_what_a_recall_touched_is_readable(memory):
+    led_astray = 0
     for answer in demo.ask(demo.load(), memory):
         graph = memory.graph(recall=answer.recall)
         figure = explore.draw(graph, title=answer.question.text)
@@ -96,6 +118,8 @@ def test_what_a_recall_touched_is_readable(memory):
         shown = sum(text.get_gid() == "passage" for text in figure.axes[0].texts)
         assert shown == len(answer.recall)
         assert "left out" not in note(figure)
+        led_astray += len(astray(figure))
+    assert led_astray <= 5, "31 before arrows were led around boxes"
 
 
 def test_an_explanation_is_readable(memory):
@@ -105,10 +129,41 @@ def test_an_explanation_is_readable(memory):
         for rank in (0, 4):
             figure = explore.draw_explanation(memory.explain(recall, rank))
             assert unreadable(figure) == [], question.text
+            assert astray(figure) == [], question.text
             seen |= looks(figure)
     assert {"question", "passage", "statement", "entity"} <= seen
     never = memory.explain(memory.recall("What did Biscuit swallow?"), "p-unknown")
     assert unreadable(explore.draw_explanation(never)) == []
+
+
+def test_an_arrow_that_passes_under_a_box_is_seen():
+    boxes = [Box(name, "entity") for name in ("Bob", "Eve", "Zoe")]
+    places = np.array([[100.0, 300.0], [500.0, 300.0], [300.0, 300.0]])
+    for arrows, count in (([Arrow(0, 1, "fact")], 0), ([Arrow(0, 2, "fact")], 0)):
+        canvas = Canvas(6, 6)
+        assert len(astray(canvas.paint(boxes, places, arrows))) == count
+    canvas = Canvas(6, 6)
+    figure = canvas.paint(boxes[:2], places[:2], [Arrow(0, 1, "fact")])
+    assert astray(figure) == []
+    box = FancyBboxPatch((280, 290), 40, 20, boxstyle="square,pad=0", zorder=3)
+    figure.axes[0].add_patch(box)
+    assert len(astray(figure)) == 1
+
+
+def test_what_held_at_another_time_is_drawn_as_a_fact(memory, tmp_path):
+    then = datetime(2025, 4, 1, tzinfo=timezone.utc)
+    graph = memory.graph(entity="Aunt Vera", as_of=then, passages=False)
+    held = [data for _, data in explore.edges_of(graph, "fact") if data["retired_at"]]
+    assert held
+    for suffix in ("json", "graphml"):
+        again = explore.read(explore.write(graph, tmp_path / f"graph.{suffix}"))
+        assert again.graph == graph.graph == {"as_of": then.isoformat()}
+        figure = explore.draw(again)
+        assert "ended" not in looks(figure)
+        assert note(figure).startswith("as of 2025-04-01  ·  ")
+    now = explore.draw(memory.graph(entity="Aunt Vera", every=True, passages=False))
+    assert "ended" in looks(now)
+    assert "as of" not in note(now)
 
 
 def test_texts_on_each_other_and_outside_are_seen():

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from graphmem.display.plain import shortened
 from graphmem.errors import MissingDependency
-from graphmem.explore.layout import Room
+from graphmem.explore.layout import Room, curve, route
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -165,8 +165,9 @@ class Canvas:
 
         sizes = self.sizes(boxes)
         drawn = list(arrows)
-        for arrow in drawn:
-            self._arrow(arrow, places, sizes)
+        places, via = route(places, sizes, self.room, [arrow.ends for arrow in drawn])
+        for arrow, middle in zip(drawn, via, strict=True):
+            self._arrow(arrow, places, sizes, middle)
         for box, place, size in zip(boxes, places, sizes, strict=True):
             look = BOXES[box.look]
             is_label = look.line == "none" and not look.meaning
@@ -206,17 +207,17 @@ class Canvas:
             usetex=False,
         )
 
-    def _arrow(self, arrow: Arrow, places: Places, sizes: Places) -> None:
+    def _arrow(self, arrow: Arrow, places: Places, sizes: Places, via: Places) -> None:
         from matplotlib.patches import FancyArrowPatch
         from matplotlib.path import Path
 
         look = ARROWS[arrow.look]
-        via = None if arrow.label is None else places[arrow.label]
-        line = _curve(places[arrow.source], places[arrow.target], via)
         if arrow.source != arrow.target:
+            line = curve(places[arrow.source], places[arrow.target], via)
             line = _outside(line, places[arrow.source], sizes[arrow.source])
             line = _outside(line, places[arrow.target], sizes[arrow.target] + 3)
         else:
+            line = _loop(places[arrow.source], via)
             line = _outside(line, places[arrow.target], sizes[arrow.target] + 2)
         if len(line) < 2:
             return
@@ -318,19 +319,6 @@ def _figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), dpi=_DPI, facecolor="#ffffff")
     FigureCanvasAgg(figure)
     return figure
-
-
-def _curve(source: Places, target: Places, via: Places | None) -> Places:
-    """Points of a line from centre to centre, bent so that it leads through its label."""
-    share = np.linspace(0, 1, 97)[:, None]
-    if via is None:
-        straight: Places = source + share * (target - source)
-        return straight
-    if (source == target).all():
-        return _loop(source, via)
-    bend = 2 * via - (source + target) / 2
-    bent: Places = (1 - share) ** 2 * source + 2 * share * (1 - share) * bend + share**2 * target
-    return bent
 
 
 def _loop(centre: Places, via: Places) -> Places:

@@ -25,6 +25,8 @@ from graphmem.files import replace_file
 __all__ = ["read", "write"]
 
 _HOW = "graphmem"
+# What networkx puts beside a graph's own attributes.
+_OF_NETWORKX = ("node_default", "edge_default")
 _FORMAT = {"graphmem": "graph", "version": 1}
 _PLAIN = (bool, int, float, str)
 # What comes of reading a file that was written by others, or changed.
@@ -97,6 +99,7 @@ def _to_json(graph: Graph) -> bytes:
     _check_ids(graph)
     content = {
         **_FORMAT,
+        "graph": _as_json(graph.graph),
         "vertices": [{"id": id_, **_as_json(data, "id")} for id_, data in graph.nodes(data=True)],
         "edges": [
             {
@@ -117,6 +120,7 @@ def _from_json(content: bytes, name: str) -> Graph:
         if not isinstance(found, dict) or {key: found.get(key) for key in _FORMAT} != _FORMAT:
             raise InvalidInput(f"{name!r} is not a graph that graphmem wrote")
         graph = empty()
+        graph.graph.update(_from(found.get("graph", {})))
         for item in found["vertices"]:
             id_ = item.pop("id")
             graph.add_node(id_, **_from(item))
@@ -173,6 +177,7 @@ def _to_graphml(graph: Graph) -> bytes:
 
     _check_ids(graph, is_xml=True)
     plain = empty()
+    plain.graph.update(_as_xml(graph.graph))
     for id_, data in graph.nodes(data=True):
         plain.add_node(id_, **_as_xml(data))
     for one, other, key, data in graph.edges(keys=True, data=True):
@@ -192,6 +197,8 @@ def _from_graphml(content: bytes, name: str) -> Graph:
 
     try:
         found = networkx.read_graphml(BytesIO(content), force_multigraph=True)
+        of_graph = {name: found.graph[name] for name in found.graph if name not in _OF_NETWORKX}
+        graph.graph.update(_from_xml(of_graph))
         for id_, data in found.nodes(data=True):
             graph.add_node(id_, **_from_xml(data))
         for one, other, key, data in found.edges(keys=True, data=True):

@@ -20,6 +20,7 @@ __all__ = [
     "Edge",
     "Graph",
     "check_graph",
+    "connected",
     "edges_of",
     "empty",
     "entity_of",
@@ -127,6 +128,15 @@ def empty() -> Graph:
         MissingDependency: networkx is not installed.
     """
     return _kind()()
+
+
+def connected(graph: Graph) -> dict[str, int]:
+    """With how many entities each end of a fact is connected by facts, itself included."""
+    import networkx  # whoever has a graph has it
+
+    joined = networkx.Graph((one, other) for (one, other, _), _ in edges_of(graph, "fact"))
+    parts = networkx.connected_components(joined)
+    return {id_: len(part) for part in parts for id_ in sorted(part)}
 
 
 def check_graph(graph: object) -> None:

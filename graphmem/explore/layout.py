@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import igraph
 
-__all__ = ["Room", "is_crowded", "overlapping", "settle", "spread"]
+__all__ = ["Room", "curve", "is_crowded", "overlapping", "route", "settle", "spread"]
 
 Places: TypeAlias = NDArray[np.float64]
 
@@ -33,6 +33,12 @@ _SHY = 0.9
 _FLAT = 0.1
 _FULL = 0.45
 _SHARES = np.linspace(0.06, 0.94, 15)
+# Bends that are tried where an arrow would pass under a box: to either side, and along the arrow.
+_BENDS = [side * step for step in range(0, 280, 20) for side in (1.0, -1.0)][1:]
+_ALONG = (0.0, -0.12, 0.12)
+# What passing under a label counts beside a vertex, and what a bend counts a pixel.
+_LABEL, _BEND = 0.3, 0.001
+_POINTS = np.linspace(0, 1, 97)[:, None]
 _GOLDEN = math.pi * (3 - math.sqrt(5))
 
 
@@ -150,6 +156,96 @@ def settle(
             break
         now[free] = np.clip(now + moves, low, high)[free]
     return now
+
+
+def route(
+    places: Places, sizes: Places, room: Room, arrows: Sequence[tuple[int, int, int]]
+) -> tuple[Places, Places]:
+    """Lead arrows around the boxes of others: under one they would seem to come from it.
+
+    Each arrow in turn, twice, is bent to where it passes under fewest, as little as that takes; its
+    label goes with it where no other box is.
+
+    Args:
+        places: centres, as ``settle`` has moved them.
+        sizes: width and height of each box.
+        room: where boxes may be.
+        arrows: as for ``settle``.
+
+    Returns:
+        Centres of the boxes, and the point that each arrow leads through, shape (arrows, 2).
+    """
+    now = places.copy()
+    ends = np.asarray(arrows, dtype=np.intp).reshape(-1, 3)
+    has_label = ends[:, 0] != ends[:, 1]
+    # An arrow under the label of another is cut by it, and does not seem to come from it.
+    weights = np.ones(len(places))
+    weights[ends[has_label, 1]] = _LABEL
+    via: Places = (now[ends[:, 0]] + now[ends[:, 2]]) / 2
+    for number in [*range(len(ends))] * 2:
+        one, label, other = ends[number].tolist()
+        if label != one:
+            via[number] = now[label]
+        if other != one:
+            via[number] = _detour(via[number], (one, label, other), now, sizes, room, weights)
+        if label != one:
+            now[label] = via[number]
+    return now, via
+
+
+def _detour(
+    via: Places,
+    ends: tuple[int, int, int],
+    places: Places,
+    sizes: Places,
+    room: Room,
+    weights: Places,
+) -> Places:
+    """The point for an arrow to lead through so that it passes under the least weight of boxes."""
+    one, label, other = ends
+    source, target = places[one], places[other]
+    heavy = weights.copy()
+    heavy[[one, label, other]] = 0.0
+
+    def cost(at: Places, bend: float) -> float:
+        line = curve(source, target, at)
+        is_under = (np.abs(line[:, None] - places) < sizes / 2).all(axis=2).any(axis=0)
+        return float(heavy @ is_under) + _BEND * abs(bend)
+
+    best = cost(via, 0.0)
+    if best < _LABEL:
+        return via
+    reach = target - source
+    normal = np.array([-reach[1], reach[0]]) / max(float(np.hypot(*reach)), 1e-9)
+    for bend in _BENDS:
+        for along in _ALONG:
+            at = (source + target) / 2 + bend * normal + along * reach
+            if label == one and along:
+                continue
+            if label != one and not _has_room(at, label, places, sizes, room):
+                continue
+            spent = cost(at, bend)
+            if spent < best - 1e-9:
+                best, via = spent, at
+    return via
+
+
+def _has_room(at: Places, box: int, places: Places, sizes: Places, room: Room) -> bool:
+    """Whether a box may stand there: in the room, and on no other."""
+    low, high = _limits(sizes[box], room)
+    is_inside = (low <= at).all() and (at <= high).all()
+    is_over = (np.abs(places - at) < (sizes + sizes[box]) / 2 + 2).all(axis=1)
+    is_over[box] = False
+    return bool(is_inside and not is_over.any())
+
+
+def curve(source: Places, target: Places, via: Places) -> Places:
+    """Points of a line from centre to centre, bent so that it leads through a point midway."""
+    bend = 2 * via - (source + target) / 2
+    found: Places = (
+        (1 - _POINTS) ** 2 * source + 2 * _POINTS * (1 - _POINTS) * bend + _POINTS**2 * target
+    )
+    return found
 
 
 def _off_arrows(places: Places, sizes: Places, ends: NDArray[np.intp]) -> Places:

@@ -15,6 +15,7 @@ from graphmem.explore.graph import (
     Edge,
     Graph,
     check_graph,
+    connected,
     edges_of,
     entity_of,
     graph_of,
@@ -46,7 +47,8 @@ def draw(
     Entities are round boxes, speakers among them filled; passages are square ones. An arrow leads
     from a fact's subject to its object; what is denied, no longer so or not believed has another
     colour and other dashes. Of a graph with more than ``most`` vertices, or more than fit, the most
-    central entities are drawn, and below the title stands what is left out.
+    central entities are drawn, of the largest connected part first, and below the title stands what
+    is left out. Of another time, what held then is drawn as a fact, whatever replaced it since.
 
     Args:
         graph: what ``memory.graph`` gives.
@@ -69,7 +71,8 @@ def draw(
     stock = _Stock.of(graph)
     while True:
         sketch = _sketch(graph, _chosen(stock, marked, most), marked)
-        canvas = Canvas(*_size(len(sketch.boxes)), wrapped(title, 90), _note(stock, sketch))
+        note = _note(stock, sketch, graph.graph)
+        canvas = Canvas(*_size(len(sketch.boxes)), wrapped(title, 90), note)
         sizes = canvas.sizes(sketch.boxes)
         if most == 1 or not is_crowded(sizes, canvas.room):
             places = spread(sizes, sketch.links, canvas.room)
@@ -100,7 +103,7 @@ class _Stock:
     Attributes:
         passages: sorted by id.
         entities: the most central first.
-        facts: those between the most central entities first.
+        facts: those of the largest connected part first, between the most central entities.
     """
 
     passages: list[str]
@@ -111,11 +114,12 @@ class _Stock:
     def of(cls, graph: Graph) -> _Stock:
         """All of a graph."""
         ranks = centrality(graph)
-        facts = [
-            (edge, sorted((ranks[edge[0]], ranks[edge[1]]))) for edge, _ in edges_of(graph, "fact")
-        ]
-        facts.sort(key=lambda fact: [-rank for rank in fact[1]])
-        return cls(vertices_of(graph, "passage"), [*ranks], [edge for edge, _ in facts])
+        sizes = connected(graph)
+        facts = [edge for edge, _ in edges_of(graph, "fact")]
+        facts.sort(
+            key=lambda edge: (-sizes[edge[0]], *sorted((-ranks[edge[0]], -ranks[edge[1]]))[::-1])
+        )
+        return cls(vertices_of(graph, "passage"), [*ranks], facts)
 
 
 @dataclass(slots=True)
@@ -156,9 +160,10 @@ def _sketch(graph: Graph, vertices: Sequence[str], marked: Collection[str]) -> _
         sketch.shown[id_] = len(sketch.boxes)
         sketch.boxes.append(_box(graph.nodes[id_], is_marked=id_ in marked))
     said: dict[tuple[int, int, str], dict[str, None]] = {}
+    is_past = "as_of" in graph.graph
     for (source, target, _), data in edges_of(drawn, "fact"):
         ends = sketch.shown[source], sketch.shown[target]
-        said.setdefault((*ends, _look(data)), {})[_label(data)] = None
+        said.setdefault((*ends, _look(data, is_past=is_past)), {})[_label(data)] = None
     for (one, other, look), predicates in said.items():
         sketch.boxes.append(Box(_stacked(sorted(predicates)), look))
         sketch.arrows.append(Arrow(one, other, look, len(sketch.boxes) - 1))
@@ -177,12 +182,13 @@ def _box(data: dict[str, Any], *, is_marked: bool) -> Box:
     return Box(f"{head}\n{wrapped(data['text'], 30, 2)}", "passage", is_marked)
 
 
-def _look(data: dict[str, Any]) -> str:
+def _look(data: dict[str, Any], *, is_past: bool) -> str:
+    """How a fact is drawn; of the past, what held is drawn so, whatever became of it since."""
     if data.get("change"):
         return str(data["change"])
     if data["status"] not in ("asserted", "verified"):
         return "withheld"
-    if data["retired_at"] is not None:
+    if data["retired_at"] is not None and not is_past:
         return "ended"
     return "fact" if data["polarity"] else "denied"
 
@@ -201,8 +207,13 @@ def _size(boxes: int) -> tuple[float, float]:
     return next((size for most, size in _SIZES if boxes <= most), _LARGEST)
 
 
-def _note(stock: _Stock, sketch: _Sketch) -> str:
-    """What the picture shows, and what it leaves out."""
+def _note(stock: _Stock, sketch: _Sketch, of: dict[str, Any]) -> str:
+    """What the picture shows, of which time, and what it leaves out."""
+    times = [
+        f"{name} {str(of[key])[:10]}"
+        for key, name in (("as_of", "as of"), ("known_at", "known at"))
+        if key in of
+    ]
     counts = []
     for name, ids in (("entities", stock.entities), ("passages", stock.passages)):
         counts.append((name, len(ids), sum(id_ in sketch.shown for id_ in ids)))
@@ -210,7 +221,8 @@ def _note(stock: _Stock, sketch: _Sketch) -> str:
     counts.append(("facts", len(stock.facts), inside))
     shown = ", ".join(f"{drawn:,} {name}" for name, _, drawn in counts if drawn)
     left = ", ".join(f"{all_ - drawn:,} {name}" for name, all_, drawn in counts if all_ > drawn)
-    return f"{shown or 'nothing to draw'}{f'  ·  left out: {left}' if left else ''}"
+    left = f"left out: {left}" if left else ""
+    return "  ·  ".join(filter(None, (*times, shown or "nothing to draw", left)))
 
 
 def _vertex(graph: Graph, name: str) -> str:

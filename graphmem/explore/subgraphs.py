@@ -97,6 +97,7 @@ def _part(graph: Graph, vertices: set[str], facts: Iterable[Edge]) -> Graph:
 def _among(graph: Graph, vertices: set[str]) -> Graph:
     """These vertices and the edges between them, in the order of the whole in every process."""
     part = empty()
+    part.graph.update(graph.graph)
     kept = [id_ for id_ in graph if id_ in vertices]
     part.add_nodes_from((id_, graph.nodes[id_]) for id_ in kept)
     part.add_edges_from(

@@ -132,8 +132,16 @@ def test_an_explanation_is_readable(memory):
             assert astray(figure) == [], question.text
             seen |= looks(figure)
     assert {"question", "passage", "statement", "entity"} <= seen
-    never = memory.explain(memory.recall("What did Biscuit swallow?"), "p-unknown")
-    assert unreadable(explore.draw_explanation(never)) == []
+    recall = memory.recall("What did Biscuit swallow?")
+    absent = next(
+        one.id for one in memory.passages() if one.id not in {r.passage.id for r in recall}
+    )
+    for id_ in ("p-unknown", absent):
+        never = memory.explain(recall, id_)
+        figure = explore.draw_explanation(never)
+        assert unreadable(figure) == []
+        told = " ".join(note(figure).split())
+        assert told.startswith(f"{never.outcome}: {never.reason[:40]}")
 
 
 def test_an_arrow_that_passes_under_a_box_is_seen():

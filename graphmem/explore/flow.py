@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graphmem.arguments import whole_number
 from graphmem.display import wording
+from graphmem.display.plain import shortened
 from graphmem.errors import InvalidInput
 from graphmem.explanation import Explanation, Path, Place, Step
 from graphmem.explore.canvas import Arrow, Box, Canvas, wrapped
@@ -27,6 +28,7 @@ _WIDTH = 12.0
 _LEAST_HEIGHT, _MOST_HEIGHT, _ROW = 5.8, 8.0, 1.4
 # How much deeper than the lowest box: the arrow is to pass below it near its ends, too.
 _SAG = 1.35
+_REASON = 200
 _DIRECT = 2  # columns: nothing stands between
 # Letters in a line where there are few columns, and where there are many.
 _WIDE, _NARROW, _MANY = 30, 20, 5
@@ -142,8 +144,11 @@ def _note(explanation: Explanation, most: int) -> str:
     score = wording.total(explanation.score, explanation.parts)
     rank = "" if explanation.rank is None else f"number {explanation.rank}"
     left = len(explanation.paths) - most
-    rest = f"{left} more paths left out" if left > 0 else ""
-    said = (explanation.outcome, rank, score, rest)
+    rest = wording.counted("more path", left, " left out") if left > 0 else ""
+    outcome: str = explanation.outcome
+    if not explanation.is_recalled:
+        outcome, rank = f"{outcome}: {shortened(explanation.reason, _REASON)}", ""
+    said = (outcome, rank, score, rest)
     return "  ·  ".join(part for part in said if part)
 
 

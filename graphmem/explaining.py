@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +17,8 @@ from graphmem.errors import InvalidInput
 from graphmem.explanation import Explanation
 from graphmem.identity import clean_text
 from graphmem.index import Index
-from graphmem.recall import explain, question_text
+from graphmem.recall import Read, explain, question_text
+from graphmem.recall.past import Past
 from graphmem.settings import RecallSettings
 from graphmem.types import LogEntry, Passage, RankedPassage, Recall, Scope
 from graphmem.views import AnotherTime, Shown
@@ -26,6 +29,29 @@ MAX_TOP_K = 1000
 _DEFAULT_TOP_K = 5
 # Entries of the log that may name one passage: added, merged again, edited, forgotten.
 _NEWEST = 50
+
+
+Answer = TypeVar("Answer", covariant=True)
+
+
+class Answering(Protocol[Answer]):
+    """A stage of recall that answers a question from an index: ``recall``, ``explain``."""
+
+    def __call__(
+        self,
+        memory: Index,
+        query: str,
+        vector: NDArray[np.float32] | None,
+        read: Read,
+        *,
+        scope: Scope,
+        top_k: int,
+        settings: RecallSettings,
+        session: str | None,
+        past: Past | None,
+    ) -> Answer:
+        """The answer, of what is read of the store."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +141,10 @@ class Explaining(Curating):
         )
         if not self._store.passages(asked.scope, ids=[id_]):
             return self._absent(asked, id_)
-        found = self._explained(asked, id_)
+        index, words = self._current(asked)
+        # Not under the lock: the embedder may be a server far away.
+        vector = self._query_vector(words, asked.scope)
+        found = self._answer(asked, index, vector, partial(explain, passage_id=id_), needs=id_)
         if found.passage is None:
             return self._absent(asked, id_)
         notes = (*found.notes, *self._waits(asked.scope, id_), *_moved(found, place))
@@ -153,19 +182,32 @@ class Explaining(Curating):
             with index.lock:
                 return index, question_text(index, asked.query)
 
-    def _explained(self, asked: Asked, passage_id: str) -> Explanation:
-        index, words = self._current(asked)
-        # Not under the lock: the embedder may be a server far away.
-        vector = self._query_vector(words, asked.scope)
+    def _answer(
+        self,
+        asked: Asked,
+        index: Index,
+        vector: NDArray[np.float32] | None,
+        answer: Answering[Answer],
+        *,
+        needs: str | None = None,
+    ) -> Answer:
+        """What is answered by the index, or by a newer one where it has not learnt all.
+
+        Args:
+            asked: the question.
+            index: the scope's.
+            vector: the question's.
+            answer: ``recall``, or ``explain`` of a passage.
+            needs: the id of a passage that the index must know.
+        """
         read = Shown(self._store, asked.scope)
 
-        def told(index: Index) -> Explanation:
-            return explain(
+        def answered(index: Index) -> Answer:
+            return answer(
                 index,
                 asked.query,
                 vector,
                 read,
-                passage_id,
                 scope=asked.scope,
                 top_k=asked.top_k,
                 settings=self.settings,
@@ -174,13 +216,12 @@ class Explaining(Curating):
             )
 
         with served_first():
-            with index.lock:
-                is_known = index.passages.ids.get(passage_id) >= 0
-            found = told(index) if is_known else None
-            if found is None or read.has_missed:
-                # Another memory wrote since the index last learnt.
-                found = told(self._indexes.current(asked.scope, at_once=True))
-        return found
+            if needs is None or _knows(index, needs):
+                found = answered(index)
+                if not read.has_missed:
+                    return found
+            # Another memory wrote since the index last learnt, or forgot: then others move up.
+            return answered(self._indexes.current(asked.scope, at_once=True))
 
     def _absent(self, asked: Asked, passage_id: str) -> Explanation:
         """Of a passage that this scope does not have, whoever else has it."""
@@ -223,6 +264,11 @@ class Explaining(Curating):
     def _query_vector(self, query: str, scope: Scope) -> NDArray[np.float32] | None:
         """The question's vector; here nobody makes one: words still work."""
         return None
+
+
+def _knows(index: Index, passage_id: str) -> bool:
+    with index.lock:
+        return index.passages.ids.get(passage_id) >= 0
 
 
 def _passage(recall: object, passage: object) -> tuple[str, int | None]:

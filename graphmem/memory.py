@@ -21,12 +21,10 @@ from numpy.typing import NDArray
 
 from graphmem import embedding, passages
 from graphmem.arguments import now, text, whole_number
-from graphmem.courtesy import served_first
 from graphmem.display import markup
 from graphmem.errors import GraphMemError, InvalidInput, MissingDependency
 from graphmem.explaining import Explaining
 from graphmem.faults import Faults
-from graphmem.index import Index
 from graphmem.indexes import Indexes
 from graphmem.progress import progress_bar
 from graphmem.recall import recall
@@ -43,7 +41,6 @@ from graphmem.types import (
     Stats,
     Usage,
 )
-from graphmem.views import Shown
 from graphmem.worker import Worker
 
 if TYPE_CHECKING:
@@ -291,26 +288,7 @@ class GraphMemory(Explaining):
         # Not under the lock: the embedder may be a server far away.
         vector = self._query_vector(words, asked.scope)
         clock.append(time.perf_counter())
-        read = Shown(self._store, asked.scope)
-
-        def ranked(index: Index) -> Recall:
-            return recall(
-                index,
-                asked.query,
-                vector,
-                read,
-                scope=asked.scope,
-                top_k=asked.top_k,
-                settings=self.settings,
-                session=asked.session,
-                past=asked.past,
-            )
-
-        with served_first():
-            found = ranked(index)
-            if read.has_missed:
-                # Forgotten by another memory since the index last learnt: others move up.
-                found = ranked(self._indexes.current(asked.scope, at_once=True))
+        found = self._answer(asked, index, vector, recall)
         clock.append(time.perf_counter())
         update, embed, total = ((clock[n] - clock[m]) * 1e3 for n, m in ((1, 0), (2, 1), (3, 0)))
         timings = {"update": update, "embed": embed, **found.timings, "total": total}

@@ -500,7 +500,7 @@ def test_what_was_shown_last_may_be_forgotten_meanwhile(memory):
 
     vector = HashEmbedder().embed_query(words)
     id_ = whole.passage_id
-    found = explain(index, words, vector, read, id_, scope=memory.scope, top_k=1)
+    found = explain(index, words, vector, read, passage_id=id_, scope=memory.scope, top_k=1)
     assert (found.outcome, found.above, found.against) == ("outranked", (), ())
     assert "last shown" not in str(found)
     assert "last shown" in str(whole)

@@ -8,8 +8,8 @@ looked at), ``sight`` and ``prior`` (how well each answers by itself), ``seeds``
 which ``ways`` the passage came up, those of the walk by ``paths``, and tells them in ``steps``.
 """
 
-from graphmem.recall.chain import Rows, recall
+from graphmem.recall.chain import Read, Rows, recall
 from graphmem.recall.question import question_text
 from graphmem.recall.why import explain
 
-__all__ = ["Rows", "explain", "question_text", "recall"]
+__all__ = ["Read", "Rows", "explain", "question_text", "recall"]

@@ -150,8 +150,35 @@ def find(
     if reason:
         return reason
     vector = _checked(memory, vector)
-    found = _find(memory, query, vector, wanted, top_k, settings, clock)
-    return "nothing that is stored is of that time" if found is None else found
+    with clock.stage("candidates"):
+        question = ask(memory, query, vector)
+        looked_at = _looked_at(memory, question, wanted, top_k, settings)
+    if not len(looked_at):
+        return "nothing that is stored is of that time"
+    with clock.stage("sight"):
+        seen = look(memory, question, looked_at, settings)
+    with clock.stage("facts"):
+        prior = weigh(memory, question, seen, settings, top_k)
+        fits = fit(prior, wanted.is_live(prior.facts), settings.fact_prior)
+    by_prior = partial(
+        _by_prior, memory, question, prior, fits, wanted, top_k=top_k, settings=settings
+    )
+    if vector is None:
+        # By words, only passages that share one.
+        kept = np.nonzero(prior.sight.share > 0)[0]
+        return by_prior(kept, "lexical", "no vectors: words alone")
+    every = np.arange(len(prior.passages))
+    if memory.covered_share < settings.least_covered:
+        reason = f"facts were read from only {memory.covered_share:.0%} of the passages"
+        return by_prior(every, "dense", reason)
+    with clock.stage("seeds"):
+        seeds = find_seeds(memory, prior, fits, question.named, settings)
+    if not len(seeds.reset.vertices):
+        reason = "no fact fits the question and it names nothing known"
+        return by_prior(every, "dense", reason)
+    with clock.stage("walk"):
+        reached = walk(memory, seeds.reset, settings)
+    return _by_walk(memory, question, prior, fits, seeds, reached, wanted, top_k, settings, clock)
 
 
 def _why_empty(memory: Index, query: str, session: str | None) -> str:
@@ -177,47 +204,6 @@ def _checked(memory: Index, vector: NDArray[np.float32] | None) -> NDArray[np.fl
     if not np.isfinite(vector).all():
         raise InvalidInput("the question's vector holds values that are not finite numbers")
     return vector
-
-
-def _find(
-    memory: Index,
-    query: str,
-    vector: NDArray[np.float32] | None,
-    wanted: Wanted,
-    top_k: int,
-    settings: RecallSettings,
-    clock: Clock,
-) -> Found | None:
-    """The ranking; None where there is nothing to rank."""
-    with clock.stage("candidates"):
-        question = ask(memory, query, vector)
-        looked_at = _looked_at(memory, question, wanted, top_k, settings)
-    if not len(looked_at):
-        return None
-    with clock.stage("sight"):
-        seen = look(memory, question, looked_at, settings)
-    with clock.stage("facts"):
-        prior = weigh(memory, question, seen, settings, top_k)
-        fits = fit(prior, wanted.is_live(prior.facts), settings.fact_prior)
-    by_prior = partial(
-        _by_prior, memory, question, prior, fits, wanted, top_k=top_k, settings=settings
-    )
-    if vector is None:
-        # By words, only passages that share one.
-        kept = np.nonzero(prior.sight.share > 0)[0]
-        return by_prior(kept, "lexical", "no vectors: words alone")
-    every = np.arange(len(prior.passages))
-    if memory.covered_share < settings.least_covered:
-        reason = f"facts were read from only {memory.covered_share:.0%} of the passages"
-        return by_prior(every, "dense", reason)
-    with clock.stage("seeds"):
-        seeds = find_seeds(memory, prior, fits, question.named, settings)
-    if not len(seeds.reset.vertices):
-        reason = "no fact fits the question and it names nothing known"
-        return by_prior(every, "dense", reason)
-    with clock.stage("walk"):
-        reached = walk(memory, seeds.reset, settings)
-    return _by_walk(memory, question, prior, fits, seeds, reached, wanted, top_k, settings, clock)
 
 
 def _looked_at(

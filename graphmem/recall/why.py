@@ -47,8 +47,8 @@ def explain(
     query: str,
     vector: NDArray[np.float32] | None,
     read: Read,
-    passage_id: str,
     *,
+    passage_id: str,
     scope: Scope,
     top_k: int = 5,
     settings: RecallSettings = RecallSettings(),  # noqa: B008 - frozen

@@ -13,6 +13,7 @@ from rich.text import Text
 from graphmem.cli.opening import add_json, add_store, opened, scope_of
 from graphmem.cli.parsing import add_command, add_moments, positive
 from graphmem.cli.values import print_json
+from graphmem.display import wording
 from graphmem.display.plain import plain
 from graphmem.display.terminal import open_console, say
 from graphmem.errors import InvalidInput
@@ -168,9 +169,8 @@ def _show(console: Console, figures: dict[str, Any]) -> None:
         title = f"communities: {len(groups)} of more than one entity, the largest first"
         say(console, title, style="dim")
         for members in groups[:_SHOWN]:
-            more = f" and {len(members) - _MEMBERS} more" if len(members) > _MEMBERS else ""
-            head, names = f"{len(members):>5}  ", ", ".join(map(plain, members[:_MEMBERS]))
-            _line(console, head, f"{names}{more}")
+            names = wording.listed(list(map(plain, members)), _MEMBERS)
+            _line(console, f"{len(members):>5}  ", names)
     if figures["central"]:
         console.print()
         say(console, "facts  rank   between  most central entities", style="dim")

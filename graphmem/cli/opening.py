@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
+from graphmem.display import wording
 from graphmem.errors import NotFound
 from graphmem.types import Scope
 
@@ -79,6 +80,5 @@ def _holding(uri: str, scope: Scope | None) -> Store:
 def _check_holds(store: Store, scope: Scope) -> None:
     scopes = store.scopes()
     if scope not in scopes:
-        known = ", ".join(map(str, scopes[:_SCOPES_SHOWN])) or "nobody's"
-        more = "" if len(scopes) <= _SCOPES_SHOWN else f" and {len(scopes) - _SCOPES_SHOWN} more"
-        raise NotFound(f"the store holds no memory of {str(scope)!r}, only of: {known}{more}")
+        known = wording.listed(list(map(str, scopes)), _SCOPES_SHOWN) or "nobody's"
+        raise NotFound(f"the store holds no memory of {str(scope)!r}, only of: {known}")

@@ -24,6 +24,7 @@ __all__ = [
     "counts",
     "day",
     "how",
+    "listed",
     "local",
     "origin",
     "outdated",
@@ -134,6 +135,12 @@ def counted(name: str, count: int, more: str = "") -> str:
     """A count with its noun and what goes with it; nothing where there are none."""
     many = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
     return f"{count:,} {name if count == 1 else many}{more}" if count else ""
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """The first names of a list, and how many more there are; nothing of an empty one."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def by(actor: str, kind: str, reason: str) -> str:

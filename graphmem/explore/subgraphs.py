@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from graphmem.display import wording
 from graphmem.errors import NotFound
 from graphmem.explore.graph import Edge, Graph, edges_of, empty, entity_of, vertices_of
 from graphmem.types import Recall
 
 __all__ = ["around", "of_recall", "of_session", "without_passages"]
+
+_SESSIONS_SHOWN = 5
 
 
 def around(graph: Graph, entity: str, hops: int = 1) -> Graph:
@@ -61,9 +64,8 @@ def of_session(graph: Graph, session: str) -> Graph:
         known = sorted(
             {graph.nodes[id_]["session"] for id_ in vertices_of(graph, "passage")} - {""}
         )
-        more = f" and {len(known) - 5} more" if len(known) > 5 else ""
-        shown = ", ".join(repr(one)[:80] for one in known[:5]) or "none"
-        raise NotFound(f"nothing was said in session {session!r:.80}; there are: {shown}{more}")
+        shown = wording.listed([repr(one)[:80] for one in known], _SESSIONS_SHOWN) or "none"
+        raise NotFound(f"nothing was said in session {session!r:.80}; there are: {shown}")
     told = [edge for edge, data in edges_of(graph, "fact") if said.intersection(data["passages"])]
     return _part(graph, said.union(*(edge[:2] for edge in told)), told)
 

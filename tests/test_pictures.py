@@ -147,9 +147,8 @@ def test_an_explanation_is_readable(memory):
 def test_an_arrow_that_passes_under_a_box_is_seen():
     boxes = [Box(name, "entity") for name in ("Bob", "Eve", "Zoe")]
     places = np.array([[100.0, 300.0], [500.0, 300.0], [300.0, 300.0]])
-    for arrows, count in (([Arrow(0, 1, "fact")], 0), ([Arrow(0, 2, "fact")], 0)):
-        canvas = Canvas(6, 6)
-        assert len(astray(canvas.paint(boxes, places, arrows))) == count
+    for arrow in (Arrow(0, 1, "fact"), Arrow(0, 2, "fact")):
+        assert astray(Canvas(6, 6).paint(boxes, places, [arrow])) == []
     canvas = Canvas(6, 6)
     figure = canvas.paint(boxes[:2], places[:2], [Arrow(0, 1, "fact")])
     assert astray(figure) == []

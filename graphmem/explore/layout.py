@@ -239,12 +239,17 @@ def _has_room(at: Places, box: int, places: Places, sizes: Places, room: Room) -
     return bool(is_inside and not is_over.any())
 
 
-def curve(source: Places, target: Places, via: Places) -> Places:
-    """Points of a line from centre to centre, bent so that it leads through a point midway."""
+def curve(source: Places, target: Places, via: Places, share: Places = _POINTS) -> Places:
+    """Points of a line from centre to centre, bent so that it leads through a point midway.
+
+    Args:
+        source: where it starts.
+        target: where it ends.
+        via: where it is in its middle.
+        share: which points, from 0 to 1 of the way.
+    """
     bend = 2 * via - (source + target) / 2
-    found: Places = (
-        (1 - _POINTS) ** 2 * source + 2 * _POINTS * (1 - _POINTS) * bend + _POINTS**2 * target
-    )
+    found: Places = (1 - share) ** 2 * source + 2 * share * (1 - share) * bend + share**2 * target
     return found
 
 
@@ -254,9 +259,7 @@ def _off_arrows(places: Places, sizes: Places, ends: NDArray[np.intp]) -> Places
         return np.zeros_like(places)
     one, via, other = (places[ends[:, column]] for column in range(3))
     via = np.where((ends[:, :1] == ends[:, 1:2]), (one + other) / 2, via)
-    share = _SHARES[:, None, None]
-    bend = 2 * via - (one + other) / 2
-    points = (1 - share) ** 2 * one + 2 * share * (1 - share) * bend + share**2 * other
+    points = curve(one, other, via, _SHARES[:, None, None])
     apart = places[:, None, None] - points[None]
     depth = sizes[:, None, None] / 2 - np.abs(apart)
     is_own = (ends[None] == np.arange(len(places))[:, None, None]).any(axis=2)

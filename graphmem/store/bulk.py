@@ -32,7 +32,7 @@ from graphmem.identity import clean_text
 from graphmem.store.schema import Words
 from graphmem.types import Scope
 
-__all__ = ["Bulk", "among", "delete_row", "given", "ours", "put_row"]
+__all__ = ["Bulk", "among", "delete_row", "given", "ours", "put_row", "update_row"]
 
 _DIRTY = re.compile("[\x00\ud800-\udfff]")
 
@@ -116,10 +116,18 @@ def put_row(table: Table, *, instead: Iterable[str] | None = None) -> Bulk:
     return Bulk(statement.on_conflict_do_update(index_elements=key, set_=new), names)
 
 
+def update_row(table: Table, names: Iterable[str]) -> Bulk:
+    """Set these columns of rows, by their whole key."""
+    return Bulk(table.update().where(*_here(table)), names)
+
+
 def delete_row(table: Table) -> Bulk:
     """Delete rows by their whole key."""
-    here = [column == bindparam(column.name) for column in table.primary_key.columns]
-    return Bulk(table.delete().where(*here))
+    return Bulk(table.delete().where(*_here(table)))
+
+
+def _here(table: Table) -> list[ColumnElement[bool]]:
+    return [column == bindparam(column.name) for column in table.primary_key.columns]
 
 
 def ours(table: FromClause) -> ColumnElement[bool]:

@@ -23,7 +23,7 @@ from sqlalchemy import (
     update,
 )
 
-from graphmem.store.bulk import Bulk, among, delete_row, given, ours, put_row
+from graphmem.store.bulk import among, delete_row, given, ours, put_row, update_row
 from graphmem.store.order import positions, with_context
 from graphmem.store.owner import is_dead
 from graphmem.store.records import passages_by_id
@@ -67,10 +67,7 @@ HOPELESS_RETRY = timedelta(days=1)
 _ADD = put_row(pending, instead=())
 _AGAIN = put_row(pending, instead=("attempts", "due_at", "error", "owner", "lease_until"))
 _DROP = delete_row(pending)
-_LEASE = Bulk(
-    update(pending).where(*(column == bindparam(column.name) for column in pending.primary_key)),
-    ("owner", "lease_until"),
-)
+_LEASE = update_row(pending, ("owner", "lease_until"))
 _HELD = select(pending.c.kind, pending.c.id).where(
     pending.c.owner == bindparam("owner"),
     pending.c.lease_until == bindparam("lease_until"),

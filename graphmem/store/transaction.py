@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Executable, Row, bindparam, select, update
+from sqlalchemy import Connection, Executable, Row, select, update
 
 from graphmem.errors import InvalidInput
 from graphmem.identity import clean_text
 from graphmem.store import chain
-from graphmem.store.bulk import Bulk, among, given, ours, put_row
+from graphmem.store.bulk import Bulk, among, given, ours, put_row, update_row
 from graphmem.store.schema import (
     HAS_REASON,
     HAS_WORDS,
@@ -50,19 +50,12 @@ _REASONS = select(log.c.seq, log.c.reason).where(ours(log), HAS_REASON)
 # An entry without words that can be erased, and an entry that is stored with words in it.
 _NO_WORDS = {"before": None, "after": None}
 _ERASED = {"reason": "", **_NO_WORDS, "salt": None}
-_ERASE = Bulk(
-    update(log).where(*(column == bindparam(column.name) for column in log.primary_key)), _ERASED
-)
+_ERASE = update_row(log, _ERASED)
 # Why something was banned or ruled, beside the log, which says it too.
 _GIVEN = [
     (
         select(*table.primary_key.columns, table.c.reason).where(ours(table), table.c.reason != ""),
-        Bulk(
-            update(table).where(
-                *(column == bindparam(column.name) for column in table.primary_key.columns)
-            ),
-            ("reason",),
-        ),
+        update_row(table, ("reason",)),
     )
     for table in (ban, verdict)
 ]

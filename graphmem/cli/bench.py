@@ -32,11 +32,12 @@ def add_bench(commands: Any) -> None:
         commands,
         "bench",
         None,
-        "measure recall, extraction, writing and trust",
+        "measure recall, explanations, extraction, writing and trust",
         "graphmem bench recall --help",
     )
     kinds = bench.add_subparsers(required=True)
     _add_recall(kinds)
+    _add_explain(kinds)
     _add_extraction(kinds)
     _add_put(kinds)
     _add_speed(kinds)
@@ -117,6 +118,21 @@ def _replay(options: argparse.Namespace) -> int:
         console=open_console(),
     )
     return 1 if drifts else 0
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from graphmem.experiments import bench_explain
+
+    found = bench_explain(
+        options.data,
+        top_k=options.top_k,
+        sample=options.sample,
+        triples=options.triples,
+        cache=options.cache,
+        json_path=options.json,
+        console=open_console(),
+    )
+    return 1 if any(one["faults"] for one in found["results"]) else 0
 
 
 def _extraction(options: argparse.Namespace) -> int:
@@ -305,6 +321,31 @@ def _add_systems(parser: argparse.ArgumentParser) -> None:
         "facts_in_h, topic, speaker, documents, date, personal, question, time (what each does: "
         "pydoc graphmem.experiments.variants)",
     )
+
+
+def _add_explain(kinds: Any) -> None:
+    parser = add_command(
+        kinds,
+        "explain",
+        _explain,
+        "explain all that is recalled, and look up each step of it in the store",
+        "graphmem bench explain --data musique100.json.gz --json explain.json",
+    )
+    _add_data(parser)
+    parser.add_argument(
+        "--top-k", type=positive, default=5, metavar="N", help="passages of a recall (5)"
+    )
+    parser.add_argument(
+        "--sample", type=positive, default=0, metavar="N", help="ask N of each file's questions"
+    )
+    parser.add_argument(
+        "--triples",
+        choices=("recorded", "rules", "cooccurrence"),
+        default="recorded",
+        help="where they come from (recorded); exit code 1 if a step is not in the store",
+    )
+    _add_json(parser)
+    _add_cache(parser, "vectors")
 
 
 def _add_extraction(kinds: Any) -> None:

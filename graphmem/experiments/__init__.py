@@ -1,7 +1,7 @@
 """Experiments: measure what a memory recalls, how fast it writes, and whether one can trust it.
 
-``bench_recall``, ``bench_replay``, ``bench_extraction``, ``bench_put``, ``bench_speed`` and
-``bench_trust`` are what the command ``graphmem bench`` runs.
+``bench_recall``, ``bench_replay``, ``bench_explain``, ``bench_extraction``, ``bench_put``,
+``bench_speed`` and ``bench_trust`` are what the command ``graphmem bench`` runs.
 
 ``formats`` read files as a ``dataset``; ``lookups``, ``mixing`` and ``shrinking`` make others of
 it. ``systems`` take it in, some with ``triples`` from one source or another and with ``variants``
@@ -10,6 +10,7 @@ shows it.
 """
 
 from graphmem.experiments.dataset import DataSet, Question, Record
+from graphmem.experiments.explained import bench_explain
 from graphmem.experiments.extraction import Readings, bench_extraction
 from graphmem.experiments.formats import load_dataset
 from graphmem.experiments.metrics import FIGURES, Outcome
@@ -41,6 +42,7 @@ __all__ = [
     "System",
     "Table",
     "Variant",
+    "bench_explain",
     "bench_extraction",
     "bench_put",
     "bench_recall",

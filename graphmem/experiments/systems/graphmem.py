@@ -36,6 +36,17 @@ class GraphMemorySystem:
         self._records: dict[tuple[Scope, str], list[str]] = {}
 
     @property
+    def memory(self) -> GraphMemory:
+        """What holds the records.
+
+        Raises:
+            InvalidInput: nothing was ingested.
+        """
+        if self._memory is None:
+            raise InvalidInput("ingest a data set before asking")
+        return self._memory
+
+    @property
     def usage(self) -> Usage:
         """What the extractors have cost; a recall asks no model."""
         return self._meter.usage
@@ -80,9 +91,7 @@ class GraphMemorySystem:
 
     def ask(self, question: Question, top_k: int) -> Answer:
         """Rank by ``GraphMemory.recall``."""
-        if self._memory is None:
-            raise InvalidInput("ingest a data set before asking")
-        found = self._memory.recall(question.text, scope=question.scope, top_k=top_k)
+        found = self.memory.recall(question.text, scope=question.scope, top_k=top_k)
         # Records of the same words are one passage, a long record is several.
         ranking = [
             record for one in found for record in self._records[question.scope, one.passage.id]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from graphmem.index.cues import closeness
 from graphmem.index.index import Index
-from graphmem.index.lists import Bools, Floats, Ints, places
+from graphmem.index.lists import Bools, Floats, Ints, places, read_off
 from graphmem.recall.question import Question
 from graphmem.settings import RecallSettings
 
@@ -166,7 +166,7 @@ def _heard(memory: Index, question: Question, windows: Windows) -> tuple[Floats,
 def _topics(memory: Index, question: Question, passages: Ints) -> Floats:
     """(n,) how telling the name is that the document is about; 0 for messages."""
     about, telling = question.about
-    told = np.append(telling, 0.0).take(places(about, passages), mode="wrap")
+    told = read_off(about, telling, passages)
     told[memory.passages.flag("spoken", passages)] = 0.0
     return told
 

@@ -168,7 +168,9 @@ class VectorRows:
         scales = scales.astype(np.float32)
         # What is too small to have a scale has no sense either.
         inverse = np.divide(1.0, scales, out=np.zeros(len(scales)), where=scales > 0)
-        codes = np.rint(vectors * inverse[:, None]).clip(-limit, limit)
+        codes = vectors * inverse[:, None]
+        np.rint(codes, out=codes)
+        np.clip(codes, -limit, limit, out=codes)
         return codes.astype(self._dtype), scales
 
     # --- reading ----------------------------------------------------------------------------------

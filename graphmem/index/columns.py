@@ -42,9 +42,9 @@ def runs(begins: Ints, lengths: Ints) -> tuple[Ints, Ints]:
         lengths: their lengths, which may be 0, same shape.
     """
     ends = lengths.cumsum()
-    indices = np.repeat(begins - ends + lengths, lengths)
+    indices = (begins - ends + lengths).repeat(lengths)
     indices += np.arange(len(indices))
-    return np.repeat(np.arange(len(lengths)), lengths), indices
+    return np.arange(len(lengths)).repeat(lengths), indices
 
 
 class Column(Generic[Value]):

@@ -51,7 +51,7 @@ class Sight:
         """Of some of the passages, by place, ascending."""
         return Sight(
             self.passages[places],
-            self.present[:, places],
+            self.present.take(places, axis=1),
             self.share[places],
             self.cosines[places],
             self.own[places],
@@ -119,7 +119,9 @@ class Windows:
         """
         total = np.zeros((len(self.own), *values.shape[1:]), dtype=values.dtype)
         for weight, standing in self.places:
-            total += values.dtype.type(weight) * values.take(standing, axis=0, mode="wrap")
+            part = values.take(standing, axis=0, mode="wrap")
+            part *= values.dtype.type(weight)
+            total += part
         return total
 
 

@@ -21,7 +21,7 @@ class Clock:
 
 
 class _Stage:
-    """A block that is timed: a class, for a generator takes three times as long to enter."""
+    """A block that is timed: a class, for a generator takes nearly three times as long."""
 
     __slots__ = ("_name", "_spent", "_start")
 

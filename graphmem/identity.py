@@ -40,6 +40,8 @@ INVISIBLE = (
 _INVISIBLE = re.compile(rf"[\x01-\x08\x0e-\x1b\x7f-\x84\x86-\x9f{INVISIBLE}]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"\s+")
+# Most names: nothing to drop, to fold or to strip but their case.
+_PLAIN = re.compile(r"[A-Za-z0-9]+(?:[ '-][A-Za-z0-9]+)*")
 _LOOKALIKE = str.maketrans(
     dict.fromkeys("\u2018\u2019\u201a\u201b\u02bb\u02bc\u2032", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"')
@@ -94,6 +96,8 @@ def normal_form(name: str) -> str:
 
 
 def _form(name: str) -> str:
+    if _PLAIN.fullmatch(name):
+        return name.lower()
     text = clean_text(name)
     text = _INVISIBLE.sub("", text).casefold() if text.isascii() else _folded(text)
     text = _SPACE.sub(" ", text)

@@ -18,6 +18,13 @@ def test_normal_form_is_idempotent(text):
     assert normal_form(once) == once
 
 
+@given(st.from_regex(r"[A-Za-z0-9]+([ '-][A-Za-z0-9]+)*", fullmatch=True))
+def test_a_plain_name_loses_nothing_but_its_case(name):
+    assert normal_form(name) == name.lower()
+    # What is not plain takes the long way to the same.
+    assert normal_form(f"{name}\u200b, ") == name.lower()
+
+
 @given(st.text(alphabet="ab.'\"()[]<>*_`-5 \u00ab\u00bb\u300c\u300d\u2019\u0301", max_size=12))
 def test_normal_form_is_idempotent_on_marks(text):
     once = normal_form(text)

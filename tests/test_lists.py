@@ -4,7 +4,17 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.index.lists import among, contenders, each_once, highest, places, ranks, without
+from graphmem.index.lists import (
+    among,
+    contenders,
+    each_once,
+    each_once_with_places,
+    highest,
+    places,
+    ranks,
+    read_off,
+    without,
+)
 
 VALUES = st.lists(st.integers(0, 4), max_size=12)
 
@@ -47,3 +57,19 @@ def test_each_once_and_without_are_what_sets_say(values, taken):
     assert each_once(numbers).tolist() == sorted(set(values))
     left = without(numbers, np.array(sorted(taken), dtype=np.int64))
     assert left.tolist() == [one for one in values if one not in taken]
+
+
+@given(st.dictionaries(st.integers(0, 8), st.floats(0.1, 1)), POSITIONS)
+def test_values_are_read_off_where_positions_stand(known, wanted):
+    ascending = np.array(sorted(known), dtype=np.int64)
+    values = np.array([known[one] for one in sorted(known)], dtype=np.float64)
+    found = read_off(ascending, values, np.array(wanted, dtype=np.int64))
+    assert found.tolist() == [known.get(one, 0.0) for one in wanted]
+
+
+@given(POSITIONS)
+def test_each_value_stands_among_those_that_are_there_once(values):
+    given_ = np.array(values, dtype=np.int64)
+    distinct, standing = each_once_with_places(given_)
+    assert distinct.tolist() == sorted(set(values))
+    assert distinct[standing].tolist() == values

@@ -51,3 +51,9 @@ def test_any_text_can_be_read(text):
     assert all(found)
     assert all(words(word) for word in found)
     assert all(count > 0 for count in terms(found).values())
+
+
+@given(st.text(alphabet="aB9'.,:+#_- s", max_size=20))
+def test_plain_letters_are_cut_as_among_other_letters(text):
+    beside = words(f"{text} \u00e9")
+    assert beside == (*words(f"{text} e")[:-1], "\u00e9")

@@ -42,9 +42,9 @@ def runs(begins: Ints, lengths: Ints) -> tuple[Ints, Ints]:
         lengths: their lengths, which may be 0, same shape.
     """
     ends = lengths.cumsum()
-    indices = np.repeat(begins - ends + lengths, lengths)
+    indices = (begins - ends + lengths).repeat(lengths)
     indices += np.arange(len(indices))
-    return np.repeat(np.arange(len(lengths)), lengths), indices
+    return np.arange(len(lengths)).repeat(lengths), indices
 
 
 class Column(Generic[Value]):
@@ -68,6 +68,7 @@ class Column(Generic[Value]):
         if values is not None:
             self._buffer = np.array(values, dtype=dtype).reshape(self._shape)
             self._size = len(self._buffer)
+        self._values = self._buffer[: self._size]
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Column[Value]:
@@ -85,7 +86,7 @@ class Column(Generic[Value]):
     @property
     def values(self) -> NDArray[Value]:
         """What is there, shape (length,) or (length, width): writable, valid until it grows."""
-        return self._buffer[: self._size]
+        return self._values
 
     @property
     def nbytes(self) -> int:
@@ -99,13 +100,17 @@ class Column(Generic[Value]):
         if end > len(self._buffer):
             self._grow(end)
         self._buffer[self._size : end] = fresh
-        self._size = end
+        self._cut(end)
 
     def resize(self, size: int, fill: ArrayLike = 0) -> None:
         """Make it ``size`` long: cut at the end, or filled up with ``fill`` (a value or a row)."""
         if size > len(self._buffer):
             self._grow(size)
         self._buffer[self._size : size] = fill
+        self._cut(size)
+
+    def _cut(self, size: int) -> None:
+        self._values = self._buffer[:size]
         self._size = size
 
     def _grow(self, size: int) -> None:

@@ -77,7 +77,9 @@ class Ids(Composite):
 
     def ranks(self, positions: Ints) -> Ints:
         """Place of each among them when their ids are sorted: what decides ties."""
-        result: Ints = np.argsort(np.argsort(self._texts.values[positions], kind="stable"))
+        order = self._texts.values[positions].argsort(kind="stable")
+        result = np.empty(len(order), dtype=np.int64)
+        result[order] = np.arange(len(order))
         return result
 
     def highest(self, positions: Ints, values: Floats, count: int) -> Ints:

@@ -169,16 +169,16 @@ class Index(Composite):
                 self._clear()
             for kind, vectors in changes.vectors.items():
                 self.senses[kind].check(vectors.ids, vectors.rows)
-            seeing = []
+            retold = moved = _NONE
             if changes.passages or changes.facts or changes.removed:
-                seeing = self._learn(changes, documents)
-            seeing += [self._put(kind, changes.vectors[kind]) for kind in sorted(changes.vectors)]
-            if seeing:
-                self._look_around(each_once(np.concatenate(seeing)))
+                retold, moved = self._learn(changes, documents)
+            put = [self._put(kind, changes.vectors[kind]) for kind in sorted(changes.vectors)]
+            self._listen(np.concatenate([retold, moved]))
+            self._sense(np.concatenate([moved, *put]))
             self.seq = max(self.seq, changes.seq)
 
-    def _learn(self, changes: Changes, documents: Sequence[Document]) -> list[Ints]:
-        """Take rows in; returns passages that are others now, or stand beside others."""
+    def _learn(self, changes: Changes, documents: Sequence[Document]) -> tuple[Ints, Ints]:
+        """Take rows in; returns passages that tell others, and that came or stand beside others."""
         removed = sorted(changes.removed)
         gone = self._gone(removed, changes.passages, documents)
         told = [self._withdraw(gone)]
@@ -191,7 +191,7 @@ class Index(Composite):
         retold = each_once(np.concatenate(touched))
         self._profile(retold)
         self.lexicon.drop_passages(gone)
-        return [retold, shifted]
+        return retold, np.concatenate([gone, new, shifted])
 
     def _gone(
         self, removed: Sequence[str], passages: Sequence[Passage], documents: Sequence[Document]
@@ -431,12 +431,18 @@ class Index(Composite):
             self._unpaired = Column(np.int32, values=left)
         return len(left)
 
-    def _look_around(self, passages: Ints) -> None:
-        """What passages' windows hold, where they or what stands in them has changed."""
+    def _seeing(self, passages: Ints) -> tuple[Ints, dict[int, Ints]]:
+        """Who sees passages that have changed, and who stands around those."""
         # Whoever sees beyond a gap sees others than before, even if not what stood in it.
         reach = max((abs(offset) for offset in self._offsets), default=0)
-        seeing = self.passages.threads.near(passages, range(-reach, reach + 1))
-        around = self.passages.threads.around(seeing, self._offsets)
+        seeing = self.passages.threads.near(each_once(passages), range(-reach, reach + 1))
+        return seeing, self.passages.threads.around(seeing, self._offsets)
+
+    def _listen(self, passages: Ints) -> None:
+        """How many terms stand in windows with passages that tell others, or came or moved."""
+        if not len(passages):
+            return
+        seeing, around = self._seeing(passages)
         lengths = self.lexicon.lengths
         heard = self._weight * lengths[seeing]
         for offset, weight in self.settings.window:
@@ -445,17 +451,19 @@ class Index(Composite):
                 heard += weight * np.where(there >= 0, lengths[there], 0.0)
         self._heard.values[seeing] = heard
         self._mean_heard = None
-        self._length.values[seeing] = self._sums(seeing, around)
 
-    def _sums(self, passages: Ints, around: dict[int, Ints]) -> Floats:
-        """Length of the weighted sum of the passages' and their neighbours' vectors."""
+    def _sense(self, passages: Ints) -> None:
+        """How long the sum of vectors is in windows with passages that have others, or moved."""
+        if not len(passages):
+            return
+        seeing, around = self._seeing(passages)
         senses = self.senses["passage"]
-        total = self._weight * senses.take(passages)
+        total = self._weight * senses.take(seeing)
         for offset, weight in self.settings.window:
             if offset and (around[offset] >= 0).any():
                 total += np.float32(weight) * senses.take(around[offset])
-        lengths: Floats = np.sqrt(np.einsum("pd,pd->p", total, total, dtype=np.float64))
-        return lengths
+        lengths = np.sqrt(np.einsum("pd,pd->p", total, total, dtype=np.float64))
+        self._length.values[seeing] = lengths
 
     @property
     def _weight(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import repeat
 from typing import Any
 
@@ -29,9 +30,13 @@ ENTRY_BYTES = 68
 SORTED_LOOKUP = 256
 
 
+# The ids of what is learnt at a time are looked up several times.
+_kept_bytes = lru_cache(maxsize=1 << 13)(key64_bytes)
+
+
 def keys_of(texts: Iterable[str]) -> Keys:
     """The key of each text."""
-    return np.frombuffer(b"".join(map(key64_bytes, texts)), dtype="<u8").astype(np.uint64)
+    return np.frombuffer(b"".join(map(_kept_bytes, texts)), dtype="<u8").astype(np.uint64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

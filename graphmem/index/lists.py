@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +15,20 @@ __all__ = [
     "among",
     "contenders",
     "each_once",
+    "each_once_with_places",
     "highest",
     "is_first",
     "places",
     "ranks",
+    "read_off",
     "without",
 ]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+Value = TypeVar("Value", bound=np.generic)
 
 
 def places(ascending: Ints, wanted: Ints) -> Ints:
@@ -34,15 +39,37 @@ def places(ascending: Ints, wanted: Ints) -> Ints:
     return np.where(ascending.take(at, mode="clip") == wanted, at, -1)
 
 
+def read_off(ascending: Ints, values: NDArray[Value], wanted: Ints) -> NDArray[Value]:
+    """The values of the wanted, given those of distinct ascending positions; 0 for others."""
+    if not len(ascending):
+        return np.zeros(len(wanted), dtype=values.dtype)
+    at = ascending.searchsorted(wanted)
+    found = values.take(at, mode="clip")
+    found[ascending.take(at, mode="clip") != wanted] = 0
+    return found
+
+
 def each_once(values: Ints) -> Ints:
     """The values in ascending order, each once; for a few hundred a quarter of numpy's time."""
     ordered = np.sort(values)
     return ordered[is_first(ordered)]
 
 
+def each_once_with_places(values: Ints) -> tuple[Ints, Ints]:
+    """The values in ascending order, each once; and where each of the given stands among those."""
+    order = values.argsort(kind="stable")
+    ordered = values.take(order)
+    firsts = is_first(ordered)
+    standing = np.empty(len(values), dtype=np.int64)
+    standing[order] = firsts.cumsum()
+    standing -= 1
+    return ordered[firsts], standing
+
+
 def is_first(ordered: Ints) -> Bools:
     """Which values are others than the one before them."""
-    firsts = np.ones(len(ordered), dtype=np.bool_)
+    firsts = np.empty(len(ordered), dtype=np.bool_)
+    firsts[:1] = True
     np.not_equal(ordered[1:], ordered[:-1], out=firsts[1:])
     return firsts
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from graphmem.index.lists import Floats, Ints, places
+from graphmem.index.lists import Floats, Ints, read_off
 from graphmem.recall.bridge import Bridge
 from graphmem.recall.prior import Prior
 from graphmem.recall.question import Question
@@ -78,4 +76,4 @@ class Found:
 
     def score(self, passages: Ints) -> Floats:
         """What passages are ranked by; 0 for those that were not scored."""
-        return np.append(self.scores, 0.0)[places(self.passages, passages)]
+        return read_off(self.passages, self.scores, passages)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphmem.index.index import Index
-from graphmem.index.lists import Floats, Ints
+from graphmem.index.lists import Floats, Ints, each_once_with_places
 from graphmem.recall.question import Question
 from graphmem.recall.sight import Sight
 from graphmem.settings import RecallSettings
@@ -82,7 +82,7 @@ class _Stated:
     @classmethod
     def by(cls, memory: Index, question: Question, passages: Ints) -> _Stated:
         places, stated, _ = memory.facts.stated.gather(passages)
-        facts, of = np.unique(stated, return_inverse=True)
+        facts, of = each_once_with_places(stated)
         cosines = np.zeros(len(facts))
         if question.vector is not None:
             cosines = memory.senses["fact"].cosines(facts, question.vector[None])[0]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphmem.index.cues import QuestionCues, read_question
 from graphmem.index.index import Index
-from graphmem.index.lists import Floats, Ints
+from graphmem.index.lists import Floats, Ints, each_once_with_places
 from graphmem.words import terms, words
 
 __all__ = ["Question", "ask", "question_text"]
@@ -81,7 +81,7 @@ def ask(memory: Index, query: str, vector: NDArray[np.float32] | None) -> Questi
 
 def _about(memory: Index, named: Ints) -> tuple[Ints, Floats]:
     of, passages, _ = memory.subjects.gather(named)
-    found, which = np.unique(passages, return_inverse=True)
+    found, which = each_once_with_places(passages)
     telling = np.zeros(len(found))
     np.maximum.at(telling, which, memory.rarity(named)[of])
     return found, telling

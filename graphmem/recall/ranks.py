@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphmem.errors import InvalidInput
-from graphmem.index.lists import Floats, Ints
+from graphmem.index.lists import Floats, Ints, each_once_with_places
 
 __all__ = ["TIE", "Ranks", "distribution"]
 
@@ -67,6 +67,7 @@ def distribution(size: int, vertices: Ints, weights: Floats, damping: float) -> 
         raise InvalidInput("the reset must hold finite numbers that are not negative")
     if len(vertices) and not (vertices.min() >= 0 and vertices.max() < size):
         raise InvalidInput(f"the reset names a vertex outside the graph's {size} vertices")
-    distinct, places = np.unique(vertices[weights > 0], return_inverse=True)
-    sums = np.bincount(places, weights[weights > 0], minlength=len(distinct))
-    return distinct.astype(np.int64), sums / sums.sum()
+    counts = weights > 0
+    distinct, places = each_once_with_places(vertices[counts])
+    sums = np.bincount(places, weights[counts], minlength=len(distinct))
+    return distinct.astype(np.int64, copy=False), sums / sums.sum()

@@ -9,7 +9,16 @@ import numpy as np
 
 from graphmem.index.graph import entity_vertices, passage_vertices
 from graphmem.index.index import Index
-from graphmem.index.lists import Bools, Floats, Ints, among, contenders, each_once, highest, places
+from graphmem.index.lists import (
+    Bools,
+    Floats,
+    Ints,
+    among,
+    contenders,
+    each_once,
+    highest,
+    read_off,
+)
 from graphmem.recall.prior import Prior, scaled
 from graphmem.settings import RecallSettings
 
@@ -60,7 +69,7 @@ class Fits:
 
     def score(self, facts: Ints) -> Floats:
         """How well facts fit the question; 0 for those that were not looked at."""
-        return np.append(self.scores, 0.0)[places(self.facts, facts)]
+        return read_off(self.facts, self.scores, facts)
 
     def withheld(self, memory: Index, floor: float) -> dict[str, int]:
         """How many that may not seed fit at least so well, by reason."""

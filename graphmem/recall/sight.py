@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from graphmem.index.cues import closeness
 from graphmem.index.index import Index
-from graphmem.index.lists import Bools, Floats, Ints, places
+from graphmem.index.lists import Bools, Floats, Ints, places, read_off
 from graphmem.recall.question import Question
 from graphmem.settings import RecallSettings
 
@@ -51,7 +51,7 @@ class Sight:
         """Of some of the passages, by place, ascending."""
         return Sight(
             self.passages[places],
-            self.present[:, places],
+            self.present.take(places, axis=1),
             self.share[places],
             self.cosines[places],
             self.own[places],
@@ -119,7 +119,9 @@ class Windows:
         """
         total = np.zeros((len(self.own), *values.shape[1:]), dtype=values.dtype)
         for weight, standing in self.places:
-            total += values.dtype.type(weight) * values.take(standing, axis=0, mode="wrap")
+            part = values.take(standing, axis=0, mode="wrap")
+            part *= values.dtype.type(weight)
+            total += part
         return total
 
 
@@ -166,7 +168,7 @@ def _heard(memory: Index, question: Question, windows: Windows) -> tuple[Floats,
 def _topics(memory: Index, question: Question, passages: Ints) -> Floats:
     """(n,) how telling the name is that the document is about; 0 for messages."""
     about, telling = question.about
-    told = np.append(telling, 0.0).take(places(about, passages), mode="wrap")
+    told = read_off(about, telling, passages)
     told[memory.passages.flag("spoken", passages)] = 0.0
     return told
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from graphmem.index.index import Index
-from graphmem.index.lists import Bools, Floats, Ints
+from graphmem.index.lists import Bools, Floats, Ints, each_once, each_once_with_places, is_first
 from graphmem.index.lists import among as is_among
 from graphmem.recall.seeds import Fits
 
@@ -99,9 +99,9 @@ def current_first(memory: Index, ranking: Ints, fits: Fits) -> Lifted:
     # A passage that states both says itself what holds.
     tells = np.zeros(len(stating), dtype=np.bool_)
     tells[place[by == stating[place]]] = True
-    place, first = np.unique(place, return_index=True)
-    place, first = place[~tells[place]], first[~tells[place]]
-    earlier, later = stating[place], by[first]
+    firsts = is_first(place) & ~tells[place]
+    place, by = place[firsts], by[firsts]
+    earlier, later = stating[place], by
     order = _lifted(ranking, earlier, later)
     return Lifted(order, ranking, earlier, later, facts[place], winners[place])
 
@@ -158,7 +158,7 @@ def _pairs(
     good = (fits.scores >= least.min()).nonzero()[0]
     good = good[~memory.facts.is_outdated(fits.facts[good])]
     ends, known = memory.facts.ends(facts), memory.facts.ends(fits.facts[good])
-    touches = is_among(np.unique(ends), known.ravel()).reshape(known.shape).any(axis=1)
+    touches = is_among(each_once(ends.ravel()), known.ravel()).reshape(known.shape).any(axis=1)
     good, known = good[touches], known[touches]
     others = fits.facts[good]
     shares = (ends[:, None, :, None] == known[None, :, None, :]).any(axis=(2, 3))
@@ -177,14 +177,13 @@ def _pairs(
     if not len(place):
         return place, place, place, place
     senses = memory.senses["fact"]
-    wanted, of_other = np.unique(others, return_inverse=True)
+    wanted, of_other = each_once_with_places(others)
     cosine = senses.cosines(wanted, senses.take(facts))[place, of_other]
     is_alike = cosine >= alike
     place, others, stating = place[is_alike], others[is_alike], stating[is_alike]
     ranks = memory.passages.ids.ranks(stating)
     order = np.lexsort((ranks, -days(stating), -fits.score(others), place))
-    _, first = np.unique(place[order], return_index=True)
-    chosen = order[first]
+    chosen = order[is_first(place.take(order))]
     of = place[chosen]
     return dated[of], stating[chosen], facts[of], others[chosen]
 
@@ -196,8 +195,8 @@ def _best_facts(memory: Index, passages: Ints, fits: Fits) -> tuple[Ints, Ints]:
     fitting = scores > 0
     places, facts, scores = places[fitting], facts[fitting], scores[fitting]
     order = np.lexsort((memory.facts.ids.ranks(facts), -scores, places))
-    places, first = np.unique(places[order], return_index=True)
-    return passages[places], facts[order][first]
+    firsts = order[is_first(places.take(order))]
+    return passages[places[firsts]], facts[firsts]
 
 
 def _best_replaced(memory: Index, passages: Ints, fits: Fits) -> tuple[Ints, Ints]:
@@ -211,8 +210,8 @@ def _best_replaced(memory: Index, passages: Ints, fits: Fits) -> tuple[Ints, Int
     replaced = memory.facts.winners(facts) >= 0
     places, facts, scores = places[replaced], facts[replaced], scores[replaced]
     order = np.lexsort((memory.facts.ids.ranks(facts), -scores, places))
-    places, first = np.unique(places[order], return_index=True)
-    return passages[places], facts[order][first]
+    firsts = order[is_first(places.take(order))]
+    return passages[places[firsts]], facts[firsts]
 
 
 def _said(memory: Index, passages: Ints) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from graphmem.index.graph import Graph
 from graphmem.index.ids import Ids
 from graphmem.index.index import Index
-from graphmem.index.lists import Bools, Floats, Ints, places
+from graphmem.index.lists import Bools, Floats, Ints, read_off
 from graphmem.recall.power import power
 from graphmem.recall.push import push
 from graphmem.recall.ranks import Ranks
@@ -39,7 +39,7 @@ class Reached:
 
     def rank(self, passages: Ints) -> Floats:
         """The rank of any passages; 0 where the walk did not come."""
-        return np.append(self.ranks, 0.0)[places(self.passages, passages)]
+        return read_off(self.passages, self.ranks, passages)
 
 
 def walk(memory: Index, start: Reset, settings: RecallSettings) -> Reached:

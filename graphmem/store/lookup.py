@@ -72,7 +72,8 @@ def _compile(statement: Select[Any], dialect: Dialect) -> _Compiled:
         if processors:
             values = list(values)
             for at, process in processors:
-                values[at] = process(values[at])
+                if values[at] is not None:
+                    values[at] = process(values[at])
         return row._make(values)
 
     return _Compiled(str(compiled), compiled.params, itemgetter(*compiled.positiontup), make)

@@ -232,7 +232,7 @@ def stated(
 ) -> dict[str, list[Evidence]]:
     """The evidence of each fact, in the order of passage id and number."""
     found: dict[str, list[Evidence]] = defaultdict(list)
-    for row in _EVIDENCE.rows(connection, scope, fact_ids):
+    for row in connection.execute(_EVIDENCE, given(scope, fact_ids)).all():
         found[row[0]].append(to_evidence(row))
     return found
 
@@ -280,14 +280,13 @@ def _select_evidence() -> Select[Any]:
         entity.c.id == evidence.c.lacks,
     )
     statement = select_evidence(
-        func.coalesce(latest, message.c.said_us).label("latest"),
-        (func.coalesce(entity.c.told, 0) > 0).label("is_known"),
+        func.coalesce(latest, message.c.said_us), func.coalesce(entity.c.told, 0) > 0
     )
     return statement.select_from(STATED.outerjoin(entity, lacked))
 
 
 STATED = evidence.join(passage, OF_PASSAGE).join(message, OF_MESSAGE)
-_EVIDENCE = Lookup(_select_evidence())
+_EVIDENCE = _select_evidence()
 _FACTS = Lookup(select(fact).where(ours(fact), among(fact.c.id)))
 
 

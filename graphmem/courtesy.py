@@ -1,10 +1,11 @@
-"""Giving way: work behind the scenes pauses while somebody waits for a recall.
+"""Giving way: work behind the scenes pauses while somebody waits for a recall or a put.
 
 Threads share the interpreter's lock. A recall gives it back at each larger array and each query,
 and then waits until the thread that took it lets go, which one that computes in Python does after
 5 ms: beside a busy worker a recall of 7 ms takes 50. So who works for nobody in particular asks
 between two steps whether a recall runs, and waits for its end; but never for long, so that the work
-goes on however many recalls there are.
+goes on however many recalls there are. A put makes work, which would else take the lock on the
+put's own way back.
 """
 
 from __future__ import annotations
@@ -72,11 +73,11 @@ def give_way() -> None:
         behind_the_scenes()
 
 
-def await_recalls(seconds: float = _MOST_SECONDS) -> None:
+def await_recalls(seconds: float | None = None) -> None:
     """Wait for the recalls that run, so long at most."""
     if _served:
         with _nobody:
-            _nobody.wait_for(_is_nobody_served, seconds)
+            _nobody.wait_for(_is_nobody_served, _MOST_SECONDS if seconds is None else seconds)
 
 
 def _is_nobody_served() -> bool:

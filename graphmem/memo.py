@@ -48,8 +48,9 @@ def let_go() -> None:
     module is looked through again when it has got other names, as while it is being imported.
     """
     package = __name__.partition(".")[0]
+    within = f"{package}."
     for name, module in list(sys.modules.items()):
-        if name == package or name.startswith(f"{package}."):
+        if name.startswith(within) or name == package:
             known, names, kept = _found.get(name, (None, 0, []))
             if known is not module or names != len(vars(module)):
                 values = list(vars(module).values())

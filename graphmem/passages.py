@@ -55,6 +55,7 @@ _SENTENCE_END = re.compile(
 )
 _WHITE_SPACE = re.compile(r"\s+")
 # No sentence ends behind an initial or one of these, whatever stop they have.
+_ABBREVIATION_CHARS = len("approx")  # the longest
 _ABBREVIATED = re.compile(
     r"(?<![^\s(\"'])(?:[A-Z]|(?i:dr|mr|mrs|ms|prof|st|jr|sr|vs|approx|nr|tel|e\.g|i\.e))\.\s+\Z"
 )
@@ -172,7 +173,10 @@ def sentences(text: str, *, by_line: bool = True) -> list[tuple[int, int]]:
         end = match.end()
         if match[0][0] == "\n" and not by_line and match[0].count("\n") < 2:
             continue
-        if end == len(text) or (match[0][0] == "." and _ABBREVIATED.search(text, start, end)):
+        if end == len(text):
+            continue
+        near = max(start, match.start() - _ABBREVIATION_CHARS)
+        if match[0][0] == "." and _ABBREVIATED.search(text, near, end):
             continue
         found.append((start, end))
         start = end

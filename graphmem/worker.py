@@ -202,6 +202,7 @@ class Worker:
         behind_the_scenes()
         idle_since = time.monotonic()
         while True:
+            await_recalls()
             with self._wake:
                 seen = self._wakes
             if self._step(work):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphmem.errors import InvalidInput, NotAllowed, NotFound
-from graphmem.identity import skeleton
+from graphmem.identity import normal_form, skeleton
 from graphmem.store import Store
 from graphmem.store.bans import Digest, speaks, text_form
 from graphmem.testing import ScriptedExtractor
@@ -47,6 +47,26 @@ def homes() -> ScriptedExtractor:
 def forget_fact(store: Store, object_: str, *, now=NOW) -> None:
     (one,) = [fact for fact in store.facts(ANA) if fact.object == object_]
     store.forget(ANA, facts=[one.id], now=now)
+
+
+# -- the form of a text --------------------------------------------------------------------------
+
+
+def plain_form(text: str) -> str:
+    """The form as it is defined, of the whole text and then of each token."""
+    forms = [normal_form(token).rstrip(".") for token in skeleton(text).replace("**", "").split()]
+    return " ".join(form for form in forms if any(map(str.isalnum, form)))
+
+
+@settings(max_examples=500)
+@given(
+    st.text(
+        st.sampled_from("aB5.,:;!?\"'()[]<>*_`-+$ \n\t\x00\x01\x1c\u2019\u00e9\u0410"), max_size=16
+    )
+)
+def test_the_form_of_a_text_is_the_same_by_the_short_way(text):
+    assert text_form(text) == plain_form(text)
+    assert text_form(f"a{text}") == plain_form(f"a{text}")
 
 
 # -- the same value, and others ------------------------------------------------------------------

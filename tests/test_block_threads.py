@@ -11,7 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from block_parts import Script, SlowEmbedder, flushing, host, open_block, runs_agents, said, texts
+from block_parts import (
+    Script,
+    SlowEmbedder,
+    flushing,
+    host,
+    open_block,
+    runs_agents,
+    said,
+    texts,
+)
+from graphmem import courtesy
+from graphmem.courtesy import served_first
+from graphmem.testing import ScriptedExtractor
 
 pytestmark = runs_agents
 
@@ -200,4 +212,30 @@ def test_a_process_that_ends_right_after_a_put_has_stored_it(tmp_path: Path, act
     assert block.drain(30) == 0
     found = asyncio.run(block.aget([said("Where did Maja move?")], session_id="new"))
     assert "Maja moved to Oslo." in found
+    block.close()
+
+
+def test_what_a_put_gives_to_do_waits_until_it_is_over(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(courtesy, "_MOST_SECONDS", 30.0)
+    is_read = threading.Event()
+    extractor = ScriptedExtractor(lambda _: is_read.set() or ())
+    block = open_block(tmp_path / "m.db", extractor=extractor)
+    with served_first():
+        block.remember("Maja moved to Oslo.")
+        assert not is_read.wait(0.05), "somebody still waits"
+    assert is_read.wait(30)
+    block.close()
+
+
+def test_a_put_comes_before_what_goes_on_behind_the_scenes(tmp_path: Path):
+    block = open_block(tmp_path / "m.db")
+
+    async def putting() -> list[int]:
+        put = asyncio.create_task(block.aput([said("Maja moved to Oslo.")]))
+        await asyncio.sleep(0)
+        served = [courtesy._served]
+        await put
+        return [*served, courtesy._served]
+
+    assert asyncio.run(putting()) == [1, 0]
     block.close()

@@ -31,6 +31,7 @@ from graphmem.block.events import announce_fault, announce_recall, announce_writ
 from graphmem.block.services import Services
 from graphmem.block.spill import Spill
 from graphmem.block.turns import Occurrence, Turns
+from graphmem.courtesy import served_first
 from graphmem.errors import InvalidInput, NotFound
 from graphmem.explaining import MAX_TOP_K
 from graphmem.faults import FaultKind, Faults
@@ -214,7 +215,8 @@ class GraphMemoryBlock(BaseMemoryBlock[str]):
         copies = [own_copy(message) for message in self._chat(messages)]
         if from_short_term_memory:
             self._live.turns.flushed(self._key(session_id), len(copies))
-        await super().aput(copies, from_short_term_memory, session_id)
+        with served_first():
+            await super().aput(copies, from_short_term_memory, session_id)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         batches, problems = self._batches(self._chat(messages), None)

@@ -23,7 +23,8 @@ from graphmem import passages
 from graphmem.store import queue
 from graphmem.store.bans import Bans
 from graphmem.store.belief import believe, facts_of
-from graphmem.store.bulk import among, given, ours, put_row
+from graphmem.store.bulk import among, ours, put_row
+from graphmem.store.lookup import Lookup
 from graphmem.store.order import followers, passages_of, place, rearrange
 from graphmem.store.records import said_columns
 from graphmem.store.schema import NOWHERE, message, mine, occurrence, passage
@@ -34,20 +35,24 @@ __all__ = ["FORGOTTEN", "Cut", "cut", "put"]
 
 FORGOTTEN = "it was forgotten here; unforget() lets it be stored again"
 
-_KNOWN = select(
-    message.c.id,
-    message.c.thread,
-    message.c.metadata,
-    message.c.said_us,
-    message.c.said_offset,
-).where(ours(message), among(message.c.id))
-_SAID_AGAIN = select(occurrence.c.message_id, occurrence.c.said_us).where(
-    ours(occurrence), among(occurrence.c.message_id)
+_KNOWN = Lookup(
+    select(
+        message.c.id,
+        message.c.thread,
+        message.c.metadata,
+        message.c.said_us,
+        message.c.said_offset,
+    ).where(ours(message), among(message.c.id))
+)
+_SAID_AGAIN = Lookup(
+    select(occurrence.c.message_id, occurrence.c.said_us).where(
+        ours(occurrence), among(occurrence.c.message_id)
+    )
 )
 _LAST_PLACE = select(func.max(passage.c.place)).where(
     ours(passage), passage.c.thread == bindparam("thread")
 )
-_END = (
+_END = Lookup(
     select(
         message.c.ordinal,
         message.c.place,
@@ -260,13 +265,13 @@ def _known_of(one: Message, part: Passage) -> _Known:
 def _known(tx: Transaction, ids: Iterable[str]) -> dict[str, _Known]:
     """Those of the messages that are stored."""
     found: dict[str, _Known] = {}
-    for row in tx.rows(_KNOWN, given(tx.scope, ids)):
+    for row in _KNOWN.rows(tx.connection, tx.scope, ids):
         times = set() if row.said_us is None else {row.said_us}
         found[row.id] = _Known(
             row.id, row.thread, row.metadata, row.said_us, row.said_offset, times
         )
     if found:
-        for row in tx.rows(_SAID_AGAIN, given(tx.scope, found)):
+        for row in _SAID_AGAIN.rows(tx.connection, tx.scope, found):
             found[row.message_id].times.add(row.said_us)
     return found
 
@@ -345,7 +350,7 @@ def _thread_ends(tx: Transaction, plan: _Plan) -> dict[str, _End]:
     """The ends of threads that go on. A message that is a thread of its own is new there."""
     ends: dict[str, _End] = {}
     for thread in sorted({plan.known[id_].thread for id_ in plan.new} - plan.new.keys()):
-        for row in tx.rows(_END, {**tx.owner, "thread": thread}):
+        for row in _END.rows(tx.connection, tx.scope, thread=thread):
             ends[thread] = _End(row.ordinal + 1, row.place, row.last_place)
     return ends
 

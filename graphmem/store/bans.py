@@ -108,13 +108,19 @@ class Key:
 
 def text_form(text: str) -> str:
     """A text as it is compared: its tokens in order, without what stands around them."""
-    return " ".join(filter(None, map(_token, skeleton(text).replace("**", "").split())))
+    if not (text.isascii() and text[:1].isalnum() and "*" not in text):
+        text = skeleton(text).replace("**", "")
+    # Else nothing encloses the whole, and what may stand at its end goes with the last token's.
+    return " ".join(filter(None, map(_token, text.split())))
 
 
 # Each text of a batch is asked for whole and by sentences, and texts are made of the same words.
 @lru_cache(maxsize=1 << 14)
 def _token(token: str) -> str:
     """A token without what stands around it; ``""`` where that is all."""
+    plain = token.rstrip(",;:!?").rstrip(".")
+    if plain.isascii() and plain.isalnum():
+        return plain.lower()
     form = normal_form(token).rstrip(".")
     return form if any(map(str.isalnum, form)) else ""
 
@@ -239,6 +245,8 @@ class Bans:
     hits: dict[str, int] = field(default_factory=dict)
     _known: dict[bytes, Any] = field(default_factory=dict)
     _forms: dict[str, list[bytes]] = field(default_factory=dict)
+    # Texts of which nothing is banned.
+    _spared: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, tx: Transaction) -> Bans | None:
@@ -265,15 +273,25 @@ class Bans:
 
     def learn(self, texts: Iterable[str]) -> None:
         """Look up all that is to be asked of some texts at once."""
-        asked = [text for text in texts if text]
-        for text in list(asked):
-            asked += [text[a:b] for a, b in sentences(text)]
-            if "\n" in text:
-                asked += [text[a:b] for a, b in sentences(text, by_line=False)]
-        self._look_up(digest for text in asked for digest in self._digests(text))
+        asked: dict[str, list[bytes]] = {}
+        for text in filter(None, texts):
+            if text not in asked:
+                spans = dict.fromkeys([(0, len(text)), *sentences(text)])
+                if "\n" in text:
+                    spans.update(dict.fromkeys(sentences(text, by_line=False)))
+                said = [text[start:end] for start, end in spans]
+                asked[text] = [digest for one in said for digest in self._digests(one)]
+        self._look_up(digest for digests in asked.values() for digest in digests)
+        if not self._names:
+            known = self._known
+            self._spared.update(
+                text for text, keys in asked.items() if not any(map(known.__getitem__, keys))
+            )
 
     def left(self, text: str) -> str:
         """What may be kept of a text; ``""`` where that is nothing."""
+        if text in self._spared:
+            return text
         return "" if self._of_text(text) else without_sentences(text, self._is_gone)
 
     def names(self, *texts: str) -> bool:

@@ -17,7 +17,8 @@ from graphmem import facts
 from graphmem.facts import Evidence
 from graphmem.store import queue, vectors
 from graphmem.store.actions import change_of
-from graphmem.store.bulk import Bulk, among, delete_row, given, ours, put_row
+from graphmem.store.bulk import Bulk, among, delete_row, ours, put_row
+from graphmem.store.lookup import Lookup
 from graphmem.store.naming import Uses
 from graphmem.store.records import OF_MESSAGE, OF_PASSAGE, fact_ids, facts_by_id, stated
 from graphmem.store.rivals import rivals
@@ -34,7 +35,7 @@ __all__ = [
     "rebelieve",
 ]
 
-_EVIDENCE = (
+_EVIDENCE = Lookup(
     select(evidence, message.c.role)
     .select_from(evidence.join(passage.join(message, OF_MESSAGE), OF_PASSAGE))
     .where(ours(evidence), among(evidence.c.passage_id))
@@ -58,7 +59,7 @@ def facts_of(tx: Transaction, passage_ids: Iterable[str]) -> set[str]:
 
 def evidence_of(tx: Transaction, passage_ids: Sequence[str]) -> list[Any]:
     """The evidence rows of passages, in order, with the passage's role."""
-    return list(tx.rows(_EVIDENCE, given(tx.scope, passage_ids)))
+    return list(_EVIDENCE.rows(tx.connection, tx.scope, passage_ids))
 
 
 def drop_evidence(tx: Transaction, rows: Sequence[Any]) -> Uses:

@@ -19,7 +19,8 @@ from graphmem.identity import normal_form
 from graphmem.passages import sentences, without_sentences
 from graphmem.store import queue, vectors
 from graphmem.store.belief import believe, drop_evidence, evidence_of
-from graphmem.store.bulk import Bulk, among, delete_row, given, ours
+from graphmem.store.bulk import Bulk, among, delete_row, ours
+from graphmem.store.lookup import Lookup
 from graphmem.store.naming import Uses, name_entities
 from graphmem.store.order import followers, positions, rearrange, with_context
 from graphmem.store.records import OF_MESSAGE, facts_by_id
@@ -37,7 +38,7 @@ _DELETE_VERDICT = delete_row(verdict)
 _DELETE_OCCURRENCES = Bulk(
     occurrence.delete().where(ours(occurrence), occurrence.c.message_id == bindparam("message_id"))
 )
-_PARTS = (
+_PARTS = Lookup(
     select(message.c.id.label("message_id"), passage.c.id, passage.c.start, passage.c.stop)
     .select_from(message.join(passage, OF_MESSAGE))
     .where(ours(message), among(message.c.id))
@@ -46,11 +47,13 @@ _PARTS = (
 _QUOTE_NOTHING = Bulk(
     update(pending).where(ours(pending), pending.c.attempts > literal_column("0")), ("error",)
 )
-_UNREAD = select(pending.c.id).where(
-    ours(pending),
-    pending.c.kind == "passage",
-    pending.c.work == "extract",
-    among(pending.c.id),
+_UNREAD = Lookup(
+    select(pending.c.id).where(
+        ours(pending),
+        pending.c.kind == "passage",
+        pending.c.work == "extract",
+        among(pending.c.id),
+    )
 )
 # Where one clause may end and the next begin.
 _CLAUSE_END = re.compile(
@@ -226,7 +229,7 @@ def erase(tx: Transaction, plan: Erasure, *, action: str, reason: str = "") -> N
     uses.update(drop_evidence(tx, tainted))
     touched = {row.fact_id for row in (*dropped, *tainted)}
     _forget_facts(tx, plan, touched, uses, action=action, reason=reason)
-    unread = tx.rows(_UNREAD, given(tx.scope, cut))
+    unread = _UNREAD.rows(tx.connection, tx.scope, cut) if cut else ()
     again = (shaken - changed) | {row.id for row in unread}
     queue.again(tx, "extract", [("passage", id_) for id_ in _in_order(tx, again)])
     _blank_errors(tx)
@@ -277,7 +280,7 @@ def _rewrite(tx: Transaction, plan: Erasure) -> None:
 def _parts(tx: Transaction, message_ids: Collection[str]) -> dict[str, list[Any]]:
     """The parts of each message, in order."""
     found: dict[str, list[Any]] = {}
-    for row in tx.rows(_PARTS, given(tx.scope, sorted(message_ids))):
+    for row in _PARTS.rows(tx.connection, tx.scope, sorted(message_ids)):
         found.setdefault(row.message_id, []).append(row)
     return found
 

@@ -1,4 +1,4 @@
-"""Rows by id for what is looked up at every recall: compiled once, read as the driver gives them.
+"""Rows for what is looked up at every recall and write: compiled once, as the driver gives them.
 
 SQLAlchemy prepares each execution of a SELECT and wraps each row, which for a few short rows takes
 several times as long as SQLite does.
@@ -21,20 +21,34 @@ __all__ = ["Lookup"]
 
 
 class Lookup:
-    """A SELECT by ``ours`` and ``among`` (see ``bulk``).
+    """A SELECT by ``ours`` (see ``bulk``), as a rule with ``among``.
 
     Args:
-        statement: what is selected; its columns have names of their own.
+        statement: what is selected; its columns have names of their own. Parameters of its own
+            take what the driver takes.
     """
 
     def __init__(self, statement: Select[Any]) -> None:
         self._statement = statement
         self._compiled: dict[str, _Compiled] = {}
 
-    def rows(self, connection: Connection, scope: Scope, ids: Iterable[str]) -> Sequence[Any]:
-        """The rows that exist, as named tuples, in no order."""
+    def rows(
+        self,
+        connection: Connection,
+        scope: Scope,
+        ids: Iterable[str] | None = None,
+        **others: str | int,
+    ) -> Sequence[Any]:
+        """The rows that exist, as named tuples, in the statement's order.
+
+        Args:
+            connection: where to look.
+            scope: whose rows.
+            ids: of ``among``.
+            **others: the statement's own parameters.
+        """
         compiled = self._for(connection.dialect)
-        values = compiled.pick({**compiled.fixed, **given(scope, ids)})
+        values = compiled.pick({**compiled.fixed, **given(scope, ids), **others})
         cursor = connection.connection.cursor()
         try:
             cursor.execute(compiled.text, values)

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, bindparam, func, select, tuple_, update
+from sqlalchemy import Connection, and_, bindparam, func, select, tuple_, update
 
-from graphmem.store.bulk import among, given, ours
+from graphmem.store.bulk import among, ours
+from graphmem.store.lookup import Lookup
 from graphmem.store.records import OF_MESSAGE, passages_by_id
 from graphmem.store.schema import NOWHERE, message, mine, passage
 from graphmem.store.transaction import Transaction
@@ -34,7 +35,7 @@ CONTEXT_PASSAGES = 8
 ORDER = (passage.c.place, passage.c.ordinal, passage.c.part)
 
 
-_PLACES = (
+_PLACES = Lookup(
     select(
         passage.c.id,
         passage.c.thread,
@@ -47,20 +48,20 @@ _PLACES = (
 _IN_THREAD = select(passage.c.id).where(ours(passage), passage.c.thread == bindparam("thread"))
 # Bound, not joined: only then SQLite seeks all three in the index.
 _HERE = tuple_(*(bindparam(one.name, type_=one.type) for one in ORDER))
-_BEFORE = (
+_BEFORE = Lookup(
     _IN_THREAD.where(tuple_(*ORDER) < _HERE)
     .order_by(*(one.desc() for one in ORDER))
     .limit(CONTEXT_PASSAGES)
 )
-_BEHIND = _IN_THREAD.where(tuple_(*ORDER) > _HERE).order_by(*ORDER).limit(CONTEXT_PASSAGES)
+_BEHIND = Lookup(_IN_THREAD.where(tuple_(*ORDER) > _HERE).order_by(*ORDER).limit(CONTEXT_PASSAGES))
 _OF_THREAD = ours(message) & (message.c.thread == bindparam("thread"))
-_UNSTAMPED = select(message.c.id).where(_OF_THREAD, message.c.said_us.is_(None)).limit(1)
-_ARRIVED = (
+_UNSTAMPED = Lookup(select(message.c.id).where(_OF_THREAD, message.c.said_us.is_(None)).limit(1))
+_ARRIVED = Lookup(
     select(message.c.id, message.c.said_us, message.c.place)
     .where(_OF_THREAD)
     .order_by(message.c.ordinal)
 )
-_OF_MESSAGES = (
+_OF_MESSAGES = Lookup(
     select(passage.c.id)
     .select_from(message.join(passage, OF_MESSAGE))
     .where(ours(message), among(message.c.id))
@@ -68,15 +69,13 @@ _OF_MESSAGES = (
 )
 
 
-def positions(connection: Connection, scope: Scope, ids: Iterable[str]) -> Sequence[Row[Any]]:
+def positions(connection: Connection, scope: Scope, ids: Iterable[str]) -> Sequence[Any]:
     """Where passages stand: id, thread, ``ORDER``, and how many characters they have."""
-    rows: Sequence[Any] = connection.execute(_PLACES, given(scope, ids)).all()
-    return rows
+    wanted = list(ids)
+    return _PLACES.rows(connection, scope, wanted) if wanted else ()
 
 
-def with_context(
-    connection: Connection, scope: Scope, rows: Sequence[Row[Any]]
-) -> tuple[Passage, ...]:
+def with_context(connection: Connection, scope: Scope, rows: Sequence[Any]) -> tuple[Passage, ...]:
     """The passages of rows of ``positions``, each with those just before it, oldest first."""
     ahead = {row.id: _seek(connection, scope, _BEFORE, row)[::-1] for row in rows}
     wanted = dict.fromkeys(one for id_, some in ahead.items() for one in (id_, *some))
@@ -105,9 +104,9 @@ def followers(tx: Transaction, ids: Iterable[str]) -> set[str]:
     return found
 
 
-def _seek(connection: Connection, scope: Scope, statement: Select[Any], row: Row[Any]) -> list[str]:
+def _seek(connection: Connection, scope: Scope, near: Lookup, row: Any) -> list[str]:
     here = {"thread": row.thread, "place": row.place, "ordinal": row.ordinal, "part": row.part}
-    return [id_ for (id_,) in connection.execute(statement, {**given(scope), **here})]
+    return [id_ for (id_,) in near.rows(connection, scope, **here)]
 
 
 def place(tx: Transaction, places: Mapping[str, int]) -> None:
@@ -143,10 +142,9 @@ def rearrange(tx: Transaction, threads: Iterable[str]) -> set[str]:
 
 def _displaced(tx: Transaction, thread: str) -> dict[str, int]:
     """Messages of a thread that do not stand where they should, and where that is."""
-    here = {**tx.owner, "thread": thread}
-    if not tx.rows(_UNSTAMPED, here):
+    if not _UNSTAMPED.rows(tx.connection, tx.scope, thread=thread):
         return {}
-    arrived = tx.rows(_ARRIVED, here)
+    arrived = _ARRIVED.rows(tx.connection, tx.scope, thread=thread)
     right = places([row.said_us for row in arrived], NOWHERE)
     return {row.id: where for row, where in zip(arrived, right, strict=True) if row.place != where}
 
@@ -154,4 +152,4 @@ def _displaced(tx: Transaction, thread: str) -> dict[str, int]:
 def passages_of(tx: Transaction, message_ids: Iterable[str]) -> list[str]:
     """Ids of the passages of messages, by message and in order."""
     ids = list(message_ids)
-    return [row.id for row in tx.rows(_OF_MESSAGES, given(tx.scope, ids))] if ids else []
+    return [row.id for row in _OF_MESSAGES.rows(tx.connection, tx.scope, ids)] if ids else []

@@ -9,17 +9,20 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, func, select
 
 from graphmem import facts
-from graphmem.store.bulk import among, given, ours
+from graphmem.store.bulk import among, ours
+from graphmem.store.lookup import Lookup
 from graphmem.store.schema import fact
 from graphmem.types import Scope
 
 __all__ = ["between", "rivals"]
 
-_IN_SLOTS = select(fact.c.id).where(ours(fact), among(fact.c.slot))
-_DENIALS = select(fact.c.id).where(ours(fact), among(fact.c.value))
+_IN_SLOTS = Lookup(select(fact.c.id).where(ours(fact), among(fact.c.slot)))
+_DENIALS = Lookup(select(fact.c.id).where(ours(fact), among(fact.c.value)))
 _OBJECTS = func.json_each(bindparam("objects")).table_valued("value")
-_BETWEEN = select(fact.c.id, fact.c.subject_id, fact.c.object_id).where(
-    ours(fact), among(fact.c.subject_id), fact.c.object_id.in_(select(_OBJECTS.c.value))
+_BETWEEN = Lookup(
+    select(fact.c.id, fact.c.subject_id, fact.c.object_id).where(
+        ours(fact), among(fact.c.subject_id), fact.c.object_id.in_(select(_OBJECTS.c.value))
+    )
 )
 
 
@@ -31,8 +34,7 @@ def rivals(connection: Connection, scope: Scope, said: Sequence[facts.Stated]) -
     found: set[str] = set()
     for statement, keys in ((_IN_SLOTS, slots), (_DENIALS, values)):
         if keys:
-            asked = given(scope, sorted(keys))
-            found.update(row.id for row in connection.execute(statement, asked).all())
+            found.update(row.id for row in statement.rows(connection, scope, sorted(keys)))
     ends = {pair for one in said for pair in facts.denied_ends(one)}
     if ends:
         subjects, objects = map(set, zip(*ends, strict=True))
@@ -45,5 +47,5 @@ def between(
     connection: Connection, scope: Scope, subjects: Collection[str], objects: Collection[str]
 ) -> Sequence[Any]:
     """Facts with one of these entities as subject and one of those as object: ids, and the ends."""
-    asked = {**given(scope, sorted(subjects)), "objects": json.dumps(sorted(objects))}
-    return connection.execute(_BETWEEN, asked).all()
+    ends = json.dumps(sorted(objects))
+    return _BETWEEN.rows(connection, scope, sorted(subjects), objects=ends)

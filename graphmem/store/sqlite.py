@@ -22,7 +22,7 @@ from sqlalchemy import Connection, Engine, Table, create_engine, event, select
 from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from graphmem.courtesy import give_way
+from graphmem.courtesy import await_recalls, give_way
 from graphmem.errors import StoreBusy, StoreError, StoreReadOnly
 from graphmem.store import files, migrations
 from graphmem.store.location import Location
@@ -434,6 +434,7 @@ class _Checkpointer:
                 if self._is_stopping:
                     return
                 is_wanted, self._is_wanted = self._is_wanted, False
+            await_recalls()
             try:
                 if self._is_owed and self._database.is_at_rest:
                     self._is_owed = not self._database._erase()

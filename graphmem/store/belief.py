@@ -41,7 +41,11 @@ _EVIDENCE = (
     .order_by(evidence.c.passage_id, evidence.c.n)
 )
 _DELETE_EVIDENCE = delete_row(evidence)
-_PUT_FACT = put_row(fact, instead=[one.name for one in fact.columns if not one.primary_key])
+_KEPT = ("entry", "vector")
+_PUT_FACT = put_row(
+    fact,
+    instead=[one.name for one in fact.columns if not one.primary_key and one.name not in _KEPT],
+)
 _DELETE_FACT = delete_row(fact)
 _PLACE_FACT = Bulk(
     fact.update()
@@ -88,9 +92,7 @@ def believe(tx: Transaction, fact_ids: Iterable[str], *, action: str, reason: st
     if not known and not proof:
         return
     current = facts.believed(proof, rulings(tx.connection, tx.scope, sorted(proof)))
-    _write(tx, known, current)
-    for id_ in sorted(known.keys() | current.keys()):
-        _record(tx, action, reason, known.get(id_), current.get(id_))
+    _write(tx, known, current, action=action, reason=reason)
 
 
 def rebelieve(tx: Transaction, fact_ids: Iterable[str], *, action: str, reason: str = "") -> None:
@@ -107,19 +109,32 @@ def rebelieve(tx: Transaction, fact_ids: Iterable[str], *, action: str, reason: 
         believe(tx, some, action=action, reason=reason)
 
 
-def _write(tx: Transaction, known: Mapping[str, Fact], current: Mapping[str, Fact]) -> None:
+def _write(
+    tx: Transaction,
+    known: Mapping[str, Fact],
+    current: Mapping[str, Fact],
+    *,
+    action: str,
+    reason: str,
+) -> None:
     gone = sorted(known.keys() - current.keys())
     new = sorted(current.keys() - known.keys())
     changed = [id_ for id_ in sorted(current) if id_ in known and known[id_] != current[id_]]
-    tx.write(_DELETE_FACT, [{**tx.owner, "id": id_} for id_ in gone])
-    written = [
-        {**tx.owner, "id": id_, **_place(current[id_]), **_values(current[id_])}
-        for id_ in (*new, *changed)
-    ]
-    tx.write(_PUT_FACT, written)
     reworded = [id_ for id_ in changed if known[id_].text != current[id_].text]
     vectors.drop(tx, [("fact", id_) for id_ in gone])
     vectors.outdate(tx, "fact", reworded)
+    tx.unfile(gone)
+    tx.write(_DELETE_FACT, [{**tx.owner, "id": id_} for id_ in gone])
+    entries = {
+        id_: _record(tx, action, reason, known.get(id_), current.get(id_))
+        for id_ in sorted((*gone, *new, *changed))
+    }
+    written = [
+        {**tx.owner, "id": id_, **_place(current[id_]), **_values(current[id_])}
+        | {"entry": entries[id_], "vector": None}
+        for id_ in (*new, *changed)
+    ]
+    tx.write(_PUT_FACT, written)
     queue.drop(tx, "embed", [("fact", id_) for id_ in gone])
     queue.again(tx, "embed", [("fact", id_) for id_ in [*new, *reworded]])
 
@@ -149,12 +164,18 @@ def _values(one: Fact) -> dict[str, Any]:
 
 def _record(
     tx: Transaction, action: str, reason: str, before: Fact | None, after: Fact | None
-) -> None:
-    if before == after:
-        return
+) -> int:
     id_ = (after or before).id  # type: ignore[union-attr]
     what = change_of(before, after, cause=action)
-    tx.record(what, "fact", id_, reason=reason, before=_payload(before), after=_payload(after))
+    return tx.record(
+        what,
+        "fact",
+        id_,
+        reason=reason,
+        before=_payload(before),
+        after=_payload(after),
+        is_filed=before is None,
+    )
 
 
 def _payload(one: Fact | None) -> dict[str, Any] | None:

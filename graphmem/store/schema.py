@@ -38,6 +38,7 @@ from graphmem.types import Scope, VectorKind
 __all__ = [
     "HAS_REASON",
     "HAS_WORDS",
+    "IS_UNFILED",
     "KINDS",
     "NOWHERE",
     "SCHEMA_VERSION",
@@ -63,7 +64,7 @@ __all__ = [
     "verdict",
 ]
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 # Where an unstamped message stands when nothing before it in its thread was stamped.
 NOWHERE = -(2**62)
@@ -208,7 +209,7 @@ occurrence = _table(
 
 # A span of the text of the message that stands at (thread, place, ordinal). Ids are hashes, and an
 # index over hashes touches a page for each new row: there is one here, and no column for the
-# message's.
+# message's. vector is the number of its vector, as in fact and entity; NULL: it has none yet.
 passage = _table(
     "passage",
     _key("id"),
@@ -218,6 +219,7 @@ passage = _table(
     Column("thread", Words, nullable=False),
     Column("place", BigInteger, nullable=False),
     Column("ordinal", Integer, nullable=False),
+    Column("vector", BigInteger),
     Index("passage_order", "user", "agent", "thread", "place", "ordinal", "part"),
     clustered=False,
 )
@@ -254,7 +256,7 @@ _partial(
 )
 
 # What the evidence adds up to. slot names what it is a value of, where there can be one value only;
-# value what it denies, where it denies something.
+# value what it denies, where it denies something. entry is the number of the log's that added it.
 fact = _table(
     "fact",
     _key("id"),
@@ -273,7 +275,9 @@ fact = _table(
     Column("passages", Words, nullable=False),
     Column("slot", Words),
     Column("value", Words),
-    Index("fact_subject", "user", "agent", "subject_id"),
+    Column("entry", BigInteger),
+    Column("vector", BigInteger),
+    Index("fact_subject", "user", "agent", "subject_id", "object_id"),
     clustered=False,
 )
 
@@ -308,21 +312,26 @@ ban = _table(
 )
 _partial(ban.c.fact_id.is_not(None), "ban_fact", ban.c.user, ban.c.agent, ban.c.fact_id)
 
-# told is how many grounded triples of people and documents name it: then it is a known name.
+# Its name is the spelling that evidence uses most, and uses how often that is. told is how many
+# grounded triples of people and documents name it: then it is a known name. Names that are used
+# often came early: in the order in which they came they share pages, and counting touches few.
 entity = _table(
     "entity",
     _key("id"),
     Column("name", Words, nullable=False),
     Column("told", Integer, nullable=False, server_default="0"),
+    Column("uses", Integer, nullable=False),
+    Column("vector", BigInteger),
+    clustered=False,
 )
 
-# The spellings under which evidence names an entity, and how often: its name is the most used.
+# The other spellings under which evidence names an entity, and how often: most have none.
 alias = _table("alias", _key("entity_id"), _key("name"), Column("uses", Integer, nullable=False))
 
+# By a number within the scope, which the row whose words it stands for has: no index over hashes.
 vector = _table(
     "vector",
-    _key("kind"),
-    _key("id"),
+    _key("n", BigInteger),
     Column("model", Words, nullable=False),
     Column("dims", Integer, nullable=False),
     Column("data", LargeBinary, nullable=False),
@@ -347,7 +356,8 @@ _partial(pending.c.attempts > 0, "pending_failed", pending.c.user, pending.c.age
 
 # What changed, in order. An entry's words are its reason, and before and after (JSON); they are
 # erased when they have to go. digest is of what they were, with salt as long as they are there;
-# link, on the last entry of each transaction, chains its entries to those before them.
+# link, on the last entry of each transaction, chains its entries to those before them. filed are
+# those of which a fact's row has the number.
 log = _table(
     "log",
     _key("seq", BigInteger),
@@ -363,10 +373,13 @@ log = _table(
     Column("salt", LargeBinary),
     Column("digest", LargeBinary),
     Column("link", LargeBinary),
+    Column("filed", Boolean, nullable=False, server_default="0"),
 )
-# Ids are hashes: an index of all entries would touch a page for each of them.
 HAS_WORDS = log.c.salt.is_not(None)
-_partial(HAS_WORDS, "log_words", log.c.user, log.c.agent, log.c.id)
+# Ids are hashes: an index of all entries would touch a page for each of them. What added a fact is
+# filed under its number in the fact's row.
+IS_UNFILED = and_(HAS_WORDS, log.c.filed == literal_column("0"))
+_partial(IS_UNFILED, "log_words", log.c.user, log.c.agent, log.c.id)
 # A literal: a bound value would not find the index.
 HAS_REASON = log.c.reason > literal_column("''")
 _partial(HAS_REASON, "log_reason", log.c.user, log.c.agent)
@@ -386,19 +399,19 @@ STATISTICS = {
     ("fact", "sqlite_autoindex_fact_1"): "800000 8000 8000 1",
     ("fact", "fact_slot"): "80000 800 800 2",
     ("fact", "fact_value"): "20000 200 200 2",
-    ("fact", "fact_subject"): "800000 8000 8000 8",
+    ("fact", "fact_subject"): "800000 8000 8000 8 2",
     ("verdict", "verdict"): "1000 10 10 1",
     ("ban", "ban"): "1000 10 10 1",
     ("ban", "ban_fact"): "100 5 5 1",
-    ("entity", "entity"): "300000 3000 3000 1",
-    ("alias", "alias"): "300000 3000 3000 1 1",
-    ("vector", "sqlite_autoindex_vector_1"): "1200000 12000 12000 4000 1",
+    ("entity", "sqlite_autoindex_entity_1"): "300000 3000 3000 1",
+    ("alias", "alias"): "30000 300 300 2 1",
+    ("vector", "sqlite_autoindex_vector_1"): "1200000 12000 12000 1",
     ("pending", "pending"): "100000 10000 10000 4000 2 1",
     ("pending", "pending_due"): "100000 50000 1",
     ("pending", "pending_owner"): "1000 500",
     ("pending", "pending_failed"): "1000 500 500",
     ("log", "log"): "2000000 20000 20000 1",
-    ("log", "log_words"): "800000 8000 8000 2",
+    ("log", "log_words"): "80000 800 800 2",
     ("log", "log_reason"): "1000 10 10",
 }
 

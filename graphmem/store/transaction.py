@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Executable, Row, select, update
+from sqlalchemy import Connection, Executable, Row, and_, select, update
 
 from graphmem.errors import InvalidInput
 from graphmem.identity import clean_text
@@ -19,7 +19,9 @@ from graphmem.store.bulk import Bulk, among, given, ours, put_row, update_row
 from graphmem.store.schema import (
     HAS_REASON,
     HAS_WORDS,
+    IS_UNFILED,
     ban,
+    fact,
     log,
     microseconds,
     mine,
@@ -45,7 +47,22 @@ _COUNT_VOID = Bulk(update(scope_row).where(ours(scope_row)), ("forget_seq",))
 _LOG = put_row(log)
 # What is logged under a fact's id: what it says, and why somebody ruled on it.
 _OF_FACTS = ("fact", "verdict")
-_SAID_OF = select(log.c.seq).where(ours(log), among(log.c.id), log.c.kind.in_(_OF_FACTS), HAS_WORDS)
+_SAID_OF = select(log.c.seq).where(
+    ours(log), among(log.c.id), log.c.kind.in_(_OF_FACTS), IS_UNFILED
+)
+_ADDED = (
+    select(log.c.seq)
+    .select_from(fact.join(log, and_(ours(log), log.c.seq == fact.c.entry)))
+    .where(ours(fact), among(fact.c.id), log.c.id == fact.c.id, HAS_WORDS)
+)
+_UNFILE = Bulk(
+    update(log).where(
+        ours(log),
+        log.c.seq.in_(select(fact.c.entry).where(ours(fact), among(fact.c.id))),
+        among(log.c.id),
+    ),
+    ("filed",),
+)
 _REASONS = select(log.c.seq, log.c.reason).where(ours(log), HAS_REASON)
 # An entry without words that can be erased, and an entry that is stored with words in it.
 _NO_WORDS = {"before": None, "after": None}
@@ -148,8 +165,21 @@ class Transaction:
         reason: str = "",
         before: Mapping[str, Any] | None = None,
         after: Mapping[str, Any] | None = None,
-    ) -> None:
+        is_filed: bool = False,
+    ) -> int:
         """Note a change; it is logged when the transaction commits.
+
+        Args:
+            action: what was done.
+            kind: to what kind of row.
+            id_: to which.
+            reason: why.
+            before: what the row said.
+            after: what it says.
+            is_filed: whether the row keeps the entry's number, by which it is found.
+
+        Returns:
+            The entry's number.
 
         Raises:
             InvalidInput: the reason is no text.
@@ -165,8 +195,10 @@ class Transaction:
                 "reason": clean_text(reason),
                 "before": None if before is None else clean_text(_encode(before)),
                 "after": None if after is None else clean_text(_encode(after)),
+                "filed": is_filed,
             }
         )
+        return self._seq + len(self._changes)
 
     @contextmanager
     def summing_up(
@@ -188,7 +220,17 @@ class Transaction:
         for change in self._changes:
             if change["kind"] in _OF_FACTS and change["id"] in gone:
                 change.update(_NO_WORDS)
-        self._erase(row.seq for row in self.rows(_SAID_OF, given(self.scope, gone)))
+        here = given(self.scope, gone)
+        self._erase(row.seq for found in (_SAID_OF, _ADDED) for row in self.rows(found, here))
+
+    def unfile(self, facts: Sequence[str]) -> None:
+        """Let what the log says of facts be found when their rows are gone; call it before."""
+        if not facts:
+            return
+        for change in self._changes:
+            if change["kind"] == "fact" and change["id"] in facts:
+                change["filed"] = False
+        self.write(_UNFILE, [{**given(self.scope, facts), "filed": False}])
 
     def blank_all(self) -> None:
         """Erase all words of the log, in this transaction and before it, and why things are banned.

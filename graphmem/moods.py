@@ -30,9 +30,7 @@ _SIGN = re.compile(
 _LABEL = re.compile(r"\A\W*(?:joke|sarcasm)\s?:")
 _FILLER = r"(?:(?:lol|haha\w*|hehe\w*|no|nah|nope|ok|okay|sorry|well|oh|ha)\b[\s,.!:)]*)*"
 # Nearly every text has none of these, and need not be looked at closer.
-_HINTS = tuple(
-    "kidding|joking|messing|pulling|joke|sarcas|fool|jk|j/k|not really|/s|/j".split("|")
-)
+_HINTS = tuple("kidding|joking|messing|pulling|joke|sarcas|fool|jk|j/k|not really|/s|/j".split("|"))
 _FIRST = re.compile(rf"\A\W*{_FILLER}{_MARKER}")
 
 

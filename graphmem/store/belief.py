@@ -22,7 +22,7 @@ from graphmem.store.naming import Uses
 from graphmem.store.records import OF_MESSAGE, OF_PASSAGE, fact_ids, facts_by_id, stated
 from graphmem.store.rivals import rivals
 from graphmem.store.rulings import rulings
-from graphmem.store.schema import chunks, evidence, fact, message, microseconds, passage
+from graphmem.store.schema import chunks, evidence, fact, message, microseconds, passage, removed
 from graphmem.store.transaction import Transaction
 from graphmem.types import Fact
 
@@ -41,12 +41,16 @@ _EVIDENCE = (
     .order_by(evidence.c.passage_id, evidence.c.n)
 )
 _DELETE_EVIDENCE = delete_row(evidence)
-_KEPT = ("entry", "vector")
+_KEPT = ("entry", "embedded")
 _PUT_FACT = put_row(
     fact,
     instead=[one.name for one in fact.columns if not one.primary_key and one.name not in _KEPT],
 )
 _DELETE_FACT = delete_row(fact)
+_ENTRIES = select(fact.c.user, fact.c.agent, fact.c.id, fact.c.entry).where(
+    ours(fact), among(fact.c.id), fact.c.entry.is_not(None)
+)
+_REMOVE = Bulk(removed.insert().from_select(list(removed.columns), _ENTRIES))
 _PLACE_FACT = Bulk(
     fact.update()
     .where(*(one == bindparam(f"{one.name}") for one in fact.primary_key.columns))
@@ -123,7 +127,8 @@ def _write(
     reworded = [id_ for id_ in changed if known[id_].text != current[id_].text]
     vectors.drop(tx, [("fact", id_) for id_ in gone])
     vectors.outdate(tx, "fact", reworded)
-    tx.unfile(gone)
+    if gone:
+        tx.write(_REMOVE, [given(tx.scope, gone)])
     tx.write(_DELETE_FACT, [{**tx.owner, "id": id_} for id_ in gone])
     entries = {
         id_: _record(tx, action, reason, known.get(id_), current.get(id_))
@@ -131,7 +136,7 @@ def _write(
     }
     written = [
         {**tx.owner, "id": id_, **_place(current[id_]), **_values(current[id_])}
-        | {"entry": entries[id_], "vector": None}
+        | {"entry": entries[id_], "embedded": None}
         for id_ in (*new, *changed)
     ]
     tx.write(_PUT_FACT, written)
@@ -174,7 +179,6 @@ def _record(
         reason=reason,
         before=_payload(before),
         after=_payload(after),
-        is_filed=before is None,
     )
 
 

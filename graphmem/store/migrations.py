@@ -207,14 +207,17 @@ def _sealed(connection: Connection, owner: Mapping[str, str]) -> Iterator[str]:
 
 
 def _stay_together(connection: Connection) -> None:
-    """To 6: numbers in place of indices over hashes, and one row for most entities."""
+    """To 6: numbers in place of indices over hashes, and one row for most entities.
+
+    Vectors that are there get negative numbers: no entry of the log will have those.
+    """
     # What is live stands in the pages that become free: there is nothing to overwrite in them.
     kept = connection.execute(text("PRAGMA secure_delete")).scalar_one()
     connection.execute(text("PRAGMA secure_delete = OFF"))
     for statement in (
-        "ALTER TABLE passage ADD COLUMN vector BIGINT",
+        "ALTER TABLE passage ADD COLUMN embedded BIGINT",
         "ALTER TABLE fact ADD COLUMN entry BIGINT",
-        "ALTER TABLE fact ADD COLUMN vector BIGINT",
+        "ALTER TABLE fact ADD COLUMN embedded BIGINT",
         """
         CREATE TABLE numbered (
             user TEXT NOT NULL, agent TEXT NOT NULL, n BIGINT NOT NULL,
@@ -222,11 +225,11 @@ def _stay_together(connection: Connection) -> None:
             PRIMARY KEY (user, agent, n)
         )
         """,
-        "INSERT INTO numbered SELECT user, agent, rowid, model, dims, data FROM vector",
+        "INSERT INTO numbered SELECT user, agent, -rowid, model, dims, data FROM vector",
         """
         CREATE TABLE called (
             user TEXT NOT NULL, agent TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL,
-            told INTEGER DEFAULT '0' NOT NULL, uses INTEGER NOT NULL, vector BIGINT,
+            told INTEGER DEFAULT '0' NOT NULL, uses INTEGER NOT NULL, embedded BIGINT,
             PRIMARY KEY (user, agent, id)
         )
         """,
@@ -246,8 +249,8 @@ def _stay_together(connection: Connection) -> None:
         "ALTER TABLE called RENAME TO entity",
         *(
             f"""
-            UPDATE {kind} SET vector = (
-                SELECT vector.rowid FROM vector WHERE vector.user = {kind}.user
+            UPDATE {kind} SET embedded = (
+                SELECT -vector.rowid FROM vector WHERE vector.user = {kind}.user
                     AND vector.agent = {kind}.agent AND vector.kind = '{kind}'
                     AND vector.id = {kind}.id
             )
@@ -263,14 +266,24 @@ def _stay_together(connection: Connection) -> None:
                 AND log.salt IS NOT NULL
         )
         """,
-        "DROP INDEX log_words",
-        "ALTER TABLE log ADD COLUMN filed BOOLEAN DEFAULT '0' NOT NULL",
         """
-        UPDATE log SET filed = 1 WHERE (user, agent, seq) IN (
-            SELECT user, agent, entry FROM fact WHERE entry IS NOT NULL
-        )
+        CREATE TABLE removed (
+            user TEXT NOT NULL, agent TEXT NOT NULL, fact_id TEXT NOT NULL, entry BIGINT NOT NULL,
+            PRIMARY KEY (user, agent, fact_id, entry)
+        ) WITHOUT ROWID
         """,
-        "CREATE INDEX log_words ON log (user, agent, id) WHERE salt IS NOT NULL AND filed = 0",
+        """
+        INSERT INTO removed SELECT user, agent, id, seq FROM log
+            WHERE kind = 'fact' AND action = 'add' AND salt IS NOT NULL AND NOT EXISTS (
+                SELECT 1 FROM fact WHERE fact.user = log.user AND fact.agent = log.agent
+                    AND fact.id = log.id AND fact.entry = log.seq
+            )
+        """,
+        "DROP INDEX log_words",
+        """
+        CREATE INDEX log_words ON log (user, agent, id)
+            WHERE salt IS NOT NULL AND action != 'add'
+        """,
         "DROP INDEX fact_subject",
         "CREATE INDEX fact_subject ON fact (user, agent, subject_id, object_id)",
     ):

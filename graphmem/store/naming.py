@@ -93,7 +93,7 @@ def name_entities(tx: Transaction, uses: Uses, *, action: str) -> set[str]:
             gone.append(id_)
         elif was != (now := (name, told, called.pop(name))):
             new = dict(zip(("name", "told", "uses"), now, strict=True))
-            written.append({**tx.owner, "id": id_, **new, "vector": None})
+            written.append({**tx.owner, "id": id_, **new, "embedded": None})
             if was[0] != name:
                 renamed.append(id_)
         others[id_] = called

@@ -38,7 +38,7 @@ from graphmem.types import Scope, VectorKind
 __all__ = [
     "HAS_REASON",
     "HAS_WORDS",
-    "IS_UNFILED",
+    "IS_NO_ADDITION",
     "KINDS",
     "NOWHERE",
     "SCHEMA_VERSION",
@@ -59,6 +59,7 @@ __all__ = [
     "occurrence",
     "passage",
     "pending",
+    "removed",
     "scope_row",
     "vector",
     "verdict",
@@ -209,7 +210,7 @@ occurrence = _table(
 
 # A span of the text of the message that stands at (thread, place, ordinal). Ids are hashes, and an
 # index over hashes touches a page for each new row: there is one here, and no column for the
-# message's. vector is the number of its vector, as in fact and entity; NULL: it has none yet.
+# message's. embedded is the number of its vector, as in fact and entity; NULL: it has none yet.
 passage = _table(
     "passage",
     _key("id"),
@@ -219,7 +220,7 @@ passage = _table(
     Column("thread", Words, nullable=False),
     Column("place", BigInteger, nullable=False),
     Column("ordinal", Integer, nullable=False),
-    Column("vector", BigInteger),
+    Column("embedded", BigInteger),
     Index("passage_order", "user", "agent", "thread", "place", "ordinal", "part"),
     clustered=False,
 )
@@ -276,13 +277,17 @@ fact = _table(
     Column("slot", Words),
     Column("value", Words),
     Column("entry", BigInteger),
-    Column("vector", BigInteger),
+    Column("embedded", BigInteger),
     Index("fact_subject", "user", "agent", "subject_id", "object_id"),
     clustered=False,
 )
 
 _partial(fact.c.slot.is_not(None), "fact_slot", fact.c.user, fact.c.agent, fact.c.slot)
 _partial(fact.c.value.is_not(None), "fact_value", fact.c.user, fact.c.agent, fact.c.value)
+
+# Facts that are gone, with the numbers of the log's entries that added them, as long as those have
+# words.
+removed = _table("removed", _key("fact_id"), _key("entry", BigInteger))
 
 # What a person ruled on a fact: that it is so, or that it is in doubt.
 verdict = _table(
@@ -321,14 +326,15 @@ entity = _table(
     Column("name", Words, nullable=False),
     Column("told", Integer, nullable=False, server_default="0"),
     Column("uses", Integer, nullable=False),
-    Column("vector", BigInteger),
+    Column("embedded", BigInteger),
     clustered=False,
 )
 
 # The other spellings under which evidence names an entity, and how often: most have none.
 alias = _table("alias", _key("entity_id"), _key("name"), Column("uses", Integer, nullable=False))
 
-# By a number within the scope, which the row whose words it stands for has: no index over hashes.
+# By the number of the log's entry that tells of it, which the row whose words it stands for has: no
+# index over hashes.
 vector = _table(
     "vector",
     _key("n", BigInteger),
@@ -356,8 +362,7 @@ _partial(pending.c.attempts > 0, "pending_failed", pending.c.user, pending.c.age
 
 # What changed, in order. An entry's words are its reason, and before and after (JSON); they are
 # erased when they have to go. digest is of what they were, with salt as long as they are there;
-# link, on the last entry of each transaction, chains its entries to those before them. filed are
-# those of which a fact's row has the number.
+# link, on the last entry of each transaction, chains its entries to those before them.
 log = _table(
     "log",
     _key("seq", BigInteger),
@@ -373,13 +378,12 @@ log = _table(
     Column("salt", LargeBinary),
     Column("digest", LargeBinary),
     Column("link", LargeBinary),
-    Column("filed", Boolean, nullable=False, server_default="0"),
 )
 HAS_WORDS = log.c.salt.is_not(None)
 # Ids are hashes: an index of all entries would touch a page for each of them. What added a fact is
-# filed under its number in the fact's row.
-IS_UNFILED = and_(HAS_WORDS, log.c.filed == literal_column("0"))
-_partial(IS_UNFILED, "log_words", log.c.user, log.c.agent, log.c.id)
+# found by its number, which the fact's row has.
+IS_NO_ADDITION = and_(HAS_WORDS, log.c.action != literal_column("'add'"))
+_partial(IS_NO_ADDITION, "log_words", log.c.user, log.c.agent, log.c.id)
 # A literal: a bound value would not find the index.
 HAS_REASON = log.c.reason > literal_column("''")
 _partial(HAS_REASON, "log_reason", log.c.user, log.c.agent)
@@ -400,6 +404,7 @@ STATISTICS = {
     ("fact", "fact_slot"): "80000 800 800 2",
     ("fact", "fact_value"): "20000 200 200 2",
     ("fact", "fact_subject"): "800000 8000 8000 8 2",
+    ("removed", "removed"): "1000 10 10 1 1",
     ("verdict", "verdict"): "1000 10 10 1",
     ("ban", "ban"): "1000 10 10 1",
     ("ban", "ban_fact"): "100 5 5 1",
@@ -416,7 +421,19 @@ STATISTICS = {
 }
 
 # Those that hold a scope's rows, children before parents. Bans outlive what they ban.
-TABLES = (occurrence, evidence, passage, message, verdict, fact, alias, entity, vector, pending)
+TABLES = (
+    occurrence,
+    evidence,
+    passage,
+    message,
+    verdict,
+    fact,
+    removed,
+    alias,
+    entity,
+    vector,
+    pending,
+)
 
 
 def mine(table: Table, scope: Scope) -> ColumnElement[bool]:

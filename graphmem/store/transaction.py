@@ -19,12 +19,13 @@ from graphmem.store.bulk import Bulk, among, given, ours, put_row, update_row
 from graphmem.store.schema import (
     HAS_REASON,
     HAS_WORDS,
-    IS_UNFILED,
+    IS_NO_ADDITION,
     ban,
     fact,
     log,
     microseconds,
     mine,
+    removed,
     scope_row,
     verdict,
 )
@@ -48,21 +49,15 @@ _LOG = put_row(log)
 # What is logged under a fact's id: what it says, and why somebody ruled on it.
 _OF_FACTS = ("fact", "verdict")
 _SAID_OF = select(log.c.seq).where(
-    ours(log), among(log.c.id), log.c.kind.in_(_OF_FACTS), IS_UNFILED
+    ours(log), among(log.c.id), log.c.kind.in_(_OF_FACTS), IS_NO_ADDITION
 )
-_ADDED = (
+_ADDED, _ADDED_ONCE = (
     select(log.c.seq)
-    .select_from(fact.join(log, and_(ours(log), log.c.seq == fact.c.entry)))
-    .where(ours(fact), among(fact.c.id), log.c.id == fact.c.id, HAS_WORDS)
+    .select_from(of.join(log, and_(ours(log), log.c.seq == of.c.entry)))
+    .where(ours(of), among(id_), log.c.id == id_, HAS_WORDS)
+    for of, id_ in ((fact, fact.c.id), (removed, removed.c.fact_id))
 )
-_UNFILE = Bulk(
-    update(log).where(
-        ours(log),
-        log.c.seq.in_(select(fact.c.entry).where(ours(fact), among(fact.c.id))),
-        among(log.c.id),
-    ),
-    ("filed",),
-)
+_SETTLE = Bulk(removed.delete().where(ours(removed), among(removed.c.fact_id)))
 _REASONS = select(log.c.seq, log.c.reason).where(ours(log), HAS_REASON)
 # An entry without words that can be erased, and an entry that is stored with words in it.
 _NO_WORDS = {"before": None, "after": None}
@@ -165,18 +160,8 @@ class Transaction:
         reason: str = "",
         before: Mapping[str, Any] | None = None,
         after: Mapping[str, Any] | None = None,
-        is_filed: bool = False,
     ) -> int:
         """Note a change; it is logged when the transaction commits.
-
-        Args:
-            action: what was done.
-            kind: to what kind of row.
-            id_: to which.
-            reason: why.
-            before: what the row said.
-            after: what it says.
-            is_filed: whether the row keeps the entry's number, by which it is found.
 
         Returns:
             The entry's number.
@@ -195,10 +180,17 @@ class Transaction:
                 "reason": clean_text(reason),
                 "before": None if before is None else clean_text(_encode(before)),
                 "after": None if after is None else clean_text(_encode(after)),
-                "filed": is_filed,
             }
         )
         return self._seq + len(self._changes)
+
+    def record_all(self, action: str, keys: Iterable[tuple[str, str]]) -> range:
+        """Note one change of many rows, by kind and id as stored; returns the entries' numbers."""
+        start = self._seq + len(self._changes) + 1
+        said = {"action": action, "reason": "", **_NO_WORDS}
+        by = {**self._by, **said}
+        self._changes += [{**by, "kind": kind, "id": id_} for kind, id_ in keys]
+        return range(start, self._seq + len(self._changes) + 1)
 
     @contextmanager
     def summing_up(
@@ -221,16 +213,9 @@ class Transaction:
             if change["kind"] in _OF_FACTS and change["id"] in gone:
                 change.update(_NO_WORDS)
         here = given(self.scope, gone)
-        self._erase(row.seq for found in (_SAID_OF, _ADDED) for row in self.rows(found, here))
-
-    def unfile(self, facts: Sequence[str]) -> None:
-        """Let what the log says of facts be found when their rows are gone; call it before."""
-        if not facts:
-            return
-        for change in self._changes:
-            if change["kind"] == "fact" and change["id"] in facts:
-                change["filed"] = False
-        self.write(_UNFILE, [{**given(self.scope, facts), "filed": False}])
+        entries = (_SAID_OF, _ADDED, _ADDED_ONCE)
+        self._erase(row.seq for found in entries for row in self.rows(found, here))
+        self.write(_SETTLE, [here])
 
     def blank_all(self) -> None:
         """Erase all words of the log, in this transaction and before it, and why things are banned.

@@ -1,7 +1,7 @@
 """Vectors: one for each text, all of one model, kept as little-endian float32 bytes.
 
-They are numbered within a scope in the order in which they come, and the row whose words one stands
-for has its number: so they are written side by side, and need no index over ids, which are hashes.
+A vector has the number of the log's entry that tells of it, which stands in the row whose words it
+is of: new ones lie side by side, and need no index over ids, which are hashes.
 """
 
 from __future__ import annotations
@@ -27,24 +27,23 @@ _MODEL = "embedding_model"
 _DIMS = "embedding_dims"
 
 _PUT = put_row(vector)
-_LAST = select(vector.c.n).where(ours(vector)).order_by(vector.c.n.desc()).limit(1)
 
 
 class _Owner:
     """The statements about one kind of row that has a vector."""
 
     def __init__(self, table: Table) -> None:
-        those = and_(ours(table), among(table.c.id), table.c.vector.is_not(None))
-        numbers = select(table.c.vector).where(those)
+        those = and_(ours(table), among(table.c.id), table.c.embedded.is_not(None))
+        numbers = select(table.c.embedded).where(those)
         self.existing = select(table.c.id).where(those)
         self.some = (
             select(table.c.id, vector.c.data)
-            .select_from(table.join(vector, and_(ours(vector), vector.c.n == table.c.vector)))
+            .select_from(table.join(vector, and_(ours(vector), vector.c.n == table.c.embedded)))
             .where(those)
         )
         self.delete = Bulk(vector.delete().where(ours(vector), vector.c.n.in_(numbers)))
-        self.clear = Bulk(table.update().where(those), ("vector",))
-        self.point = update_row(table, ("vector",))
+        self.clear = Bulk(table.update().where(those), ("embedded",))
+        self.point = update_row(table, ("embedded",))
 
 
 _OWNERS: dict[str, _Owner] = {one.name: _Owner(one) for one in (passage, fact, entity)}
@@ -100,31 +99,35 @@ def put(
         tx.run(meta.insert().values(key=_DIMS, value=str(dims)))
     held = queue.held(tx, claim)
     kept = [(key, row) for key, row in zip(keys, array, strict=True) if tuple(key) in held]
-    drop(tx, [key for key, _ in kept])
-    first = (tx.connection.execute(_LAST, tx.owner).scalar() or 0) + 1
+    _delete(tx, [key for key, _ in kept])
+    numbers = tx.record_all("embed", [key for key, _ in kept])
     pointers: dict[str, list[dict[str, Any]]] = {}
-    for n, ((kind, id_), _) in enumerate(kept, first):
-        pointers.setdefault(kind, []).append({**tx.owner, "id": id_, "vector": n})
+    written: list[dict[str, Any]] = []
     of = {**tx.owner, "model": model, "dims": dims}
-    tx.write(
-        _PUT, [{**of, "n": n, "data": row.tobytes()} for n, (_, row) in enumerate(kept, first)]
-    )
-    for kind, rows_ in pointers.items():
-        tx.write(_OWNERS[kind].point, rows_)
+    for n, ((kind, id_), row) in zip(numbers, kept, strict=True):
+        written.append({**of, "n": n, "data": row.tobytes()})
+        pointers.setdefault(kind, []).append({**tx.owner, "id": id_, "embedded": n})
+    tx.write(_PUT, written)
+    for kind, owners in pointers.items():
+        tx.write(_OWNERS[kind].point, owners)
     queue.finish(tx, claim, [key for key, _ in kept])
-    for (kind, id_), _ in kept:
-        tx.record("embed", kind, id_)
 
 
 def drop(tx: Transaction, keys: Iterable[tuple[str, str]]) -> None:
     """Delete the vectors of (kind, id), where they exist; before the rows go that have them."""
+    for kind, of in _delete(tx, keys).items():
+        tx.write(_OWNERS[kind].clear, [{**of, "embedded": None}])
+
+
+def _delete(tx: Transaction, keys: Iterable[tuple[str, str]]) -> dict[str, dict[str, str]]:
+    """Delete vectors whose numbers are about to go; returns by kind whose they are."""
     ids: dict[str, list[str]] = {}
     for kind, id_ in keys:
         ids.setdefault(kind, []).append(id_)
-    for kind, some in ids.items():
-        of = given(tx.scope, some)
+    whose = {kind: given(tx.scope, some) for kind, some in ids.items()}
+    for kind, of in whose.items():
         tx.write(_OWNERS[kind].delete, [of])
-        tx.write(_OWNERS[kind].clear, [{**of, "vector": None}])
+    return whose
 
 
 def outdate(tx: Transaction, kind: VectorKind, ids: Sequence[str]) -> None:

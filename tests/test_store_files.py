@@ -261,6 +261,8 @@ def _age_to_5(path: Path) -> None:
             "ALTER TABLE fact DROP COLUMN entry",
             "DROP INDEX fact_subject",
             "CREATE INDEX fact_subject ON fact (user, agent, subject_id)",
+            "DROP INDEX evidence_fact",
+            "CREATE INDEX evidence_fact ON evidence (user, agent, fact_id)",
             "DROP INDEX log_words",
             "CREATE INDEX log_words ON log (user, agent, id) WHERE salt IS NOT NULL",
             "DELETE FROM sqlite_stat1 WHERE tbl = 'removed'",
@@ -503,7 +505,15 @@ WHOLE = {"_PASSAGES", "_IN_THREAD", "_ALL_ENTITIES", "_ALL_OF_OBJECT"}
 def made_once() -> dict[str, str]:
     """By module and name the text of every SELECT that is made once, and of those in lookups."""
     written = {"render_postcompile": True}
-    values = {"user": "", "agent": "", "ids": "[]", "thread": "", "kind": "", "work": ""}
+    values = {
+        "user": "",
+        "agent": "",
+        "ids": "[]",
+        "read": "[]",
+        "thread": "",
+        "kind": "",
+        "work": "",
+    }
     values |= {"place": 0, "ordinal": 0, "part": 0, "owner": "", "lease_until": NOW}
     values |= {"works": ["embed"], "now": NOW, "most": 1}
     found = {}

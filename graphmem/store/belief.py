@@ -79,14 +79,30 @@ def drop_evidence(tx: Transaction, rows: Sequence[Any]) -> Uses:
     return uses
 
 
-def believe(tx: Transaction, fact_ids: Iterable[str], *, action: str, reason: str = "") -> None:
-    """Bring facts, and all that they contest with, in line with their evidence and rulings."""
+def believe(
+    tx: Transaction,
+    fact_ids: Iterable[str],
+    *,
+    action: str,
+    reason: str = "",
+    read: Iterable[str] = (),
+) -> None:
+    """Bring facts, and all that they contest with, in line with their evidence and rulings.
+
+    Args:
+        tx: the write.
+        fact_ids: which.
+        action: what led to it.
+        reason: why.
+        read: ids of the passages whose evidence came or changed.
+    """
+    read = tuple(read)
     known: dict[str, Fact] = {}
     proof: dict[str, list[Evidence]] = {}
     fresh = set(fact_ids)
     while fresh:
         here = facts_by_id(tx.connection, tx.scope, fresh)
-        said = stated(tx.connection, tx.scope, fresh)
+        said = stated(tx.connection, tx.scope, fresh, read=read)
         known.update(here)
         proof.update(said)
         fresh = rivals(

@@ -284,6 +284,25 @@ def _stay_together(connection: Connection) -> None:
         CREATE INDEX log_words ON log (user, agent, id)
             WHERE salt IS NOT NULL AND action != 'add'
         """,
+        # By older rules a fact's row may not name all passages that hold it.
+        """
+        UPDATE fact SET passages = (
+            SELECT json_group_array(value) FROM (
+                SELECT value FROM json_each(fact.passages) UNION SELECT passage_id FROM evidence
+                WHERE evidence.user = fact.user AND evidence.agent = fact.agent
+                    AND evidence.fact_id = fact.id AND grounded AND mood = ''
+            )
+        ) WHERE EXISTS (
+            SELECT 1 FROM evidence WHERE evidence.user = fact.user AND evidence.agent = fact.agent
+                AND evidence.fact_id = fact.id AND grounded AND mood = ''
+                AND instr(fact.passages, passage_id) = 0
+        )
+        """,
+        "DROP INDEX evidence_fact",
+        """
+        CREATE INDEX evidence_fact ON evidence (user, agent, fact_id)
+            WHERE grounded = 0 OR mood != ''
+        """,
         "DROP INDEX fact_subject",
         "CREATE INDEX fact_subject ON fact (user, agent, subject_id, object_id)",
     ):

@@ -166,7 +166,7 @@ def drop(tx: Transaction, work: Work, keys: Sequence[Key]) -> None:
 def held(tx: Transaction, claim: Claim) -> set[Key]:
     """The items of a claim that are still its own."""
     rows = tx.rows(_HELD, {**_lease(claim), "lease_until": claim.lease_until})
-    return {(kind, id_) for kind, id_ in rows}.intersection(claim.keys)
+    return set(claim.keys).intersection(map(tuple, rows))
 
 
 def finish(tx: Transaction, claim: Claim, keys: Sequence[Key]) -> None:

@@ -28,6 +28,7 @@ from sqlalchemy import (
     Text,
     and_,
     literal_column,
+    or_,
 )
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
@@ -38,6 +39,7 @@ from graphmem.types import Scope, VectorKind
 __all__ = [
     "HAS_REASON",
     "HAS_WORDS",
+    "IS_DOUBTED",
     "IS_NO_ADDITION",
     "KINDS",
     "NOWHERE",
@@ -245,8 +247,18 @@ evidence = _table(
     Column("extractor", Words, nullable=False),
     Column("recorded_at", Instant, nullable=False),
     Column("mood", Words, nullable=False, server_default=""),
-    Index("evidence_fact", "user", "agent", "fact_id"),
     _belongs("passage_id", "passage"),
+)
+# Of what is not, the fact's row has the passage: there is no index over hashes for each row.
+IS_DOUBTED = or_(
+    evidence.c.grounded == literal_column("0"), evidence.c.mood != literal_column("''")
+)
+_partial(
+    IS_DOUBTED,
+    "evidence_fact",
+    evidence.c.user,
+    evidence.c.agent,
+    evidence.c.fact_id,
 )
 _partial(
     evidence.c.lacks.is_not(None),
@@ -398,7 +410,7 @@ STATISTICS = {
     ("passage", "sqlite_autoindex_passage_1"): "100000 1000 1000 1",
     ("passage", "passage_order"): "100000 1000 1000 50 2 1 1",
     ("evidence", "evidence"): "800000 8000 8000 8 1",
-    ("evidence", "evidence_fact"): "800000 8000 8000 2",
+    ("evidence", "evidence_fact"): "80000 800 800 2",
     ("evidence", "evidence_lacks"): "80000 800 800 2",
     ("fact", "sqlite_autoindex_fact_1"): "800000 8000 8000 1",
     ("fact", "fact_slot"): "80000 800 800 2",

@@ -308,6 +308,10 @@ def _stay_together(connection: Connection) -> None:
     ):
         connection.execute(text(statement))
     connection.execute(text(f"PRAGMA secure_delete = {kept}"))
+    # Nearly half of the file is free: it is rewritten as after a forget (see ``sqlite``).
+    connection.execute(
+        text("INSERT OR IGNORE INTO meta VALUES ('erasure_owed', :id)"), {"id": uuid.uuid4().hex}
+    )
     _advise(connection)
 
 

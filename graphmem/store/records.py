@@ -19,8 +19,6 @@ from sqlalchemy import (
     and_,
     bindparam,
     func,
-    literal_column,
-    or_,
     select,
     true,
     union_all,
@@ -35,6 +33,7 @@ from graphmem.store.schema import (
     entity,
     evidence,
     fact,
+    is_doubted,
     message,
     mine,
     occurrence,
@@ -109,12 +108,7 @@ IS_OF_FACTS = and_(
             .select_from(fact.join(_named, true()))
             .where(ours(fact), among(fact.c.id)),
             select(_doubted.c.passage_id).where(
-                ours(_doubted),
-                among(_doubted.c.fact_id),
-                or_(
-                    _doubted.c.grounded == literal_column("0"),
-                    _doubted.c.mood != literal_column("''"),
-                ),
+                ours(_doubted), among(_doubted.c.fact_id), is_doubted(_doubted)
             ),
             select(_read.c.value),
         )

@@ -20,6 +20,7 @@ from sqlalchemy import (
     ColumnElement,
     Dialect,
     ForeignKeyConstraint,
+    FromClause,
     Index,
     Integer,
     LargeBinary,
@@ -39,7 +40,6 @@ from graphmem.types import Scope, VectorKind
 __all__ = [
     "HAS_REASON",
     "HAS_WORDS",
-    "IS_DOUBTED",
     "IS_NO_ADDITION",
     "KINDS",
     "NOWHERE",
@@ -52,6 +52,7 @@ __all__ = [
     "entity",
     "evidence",
     "fact",
+    "is_doubted",
     "log",
     "message",
     "meta",
@@ -249,12 +250,16 @@ evidence = _table(
     Column("mood", Words, nullable=False, server_default=""),
     _belongs("passage_id", "passage"),
 )
-# Of what is not, the fact's row has the passage: there is no index over hashes for each row.
-IS_DOUBTED = or_(
-    evidence.c.grounded == literal_column("0"), evidence.c.mood != literal_column("''")
-)
+
+
+def is_doubted(rows: FromClause) -> ColumnElement[bool]:
+    """The condition that evidence may not hold its fact: else the fact's row names the passage."""
+    return or_(rows.c.grounded == literal_column("0"), rows.c.mood != literal_column("''"))
+
+
+# Only of that: an index of all evidence would touch a page for each row.
 _partial(
-    IS_DOUBTED,
+    is_doubted(evidence),
     "evidence_fact",
     evidence.c.user,
     evidence.c.agent,

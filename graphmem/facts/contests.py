@@ -111,7 +111,8 @@ class _Ties:
 # Asked of each fact when its rivals are sought, and when it is stored.
 @lru_cache(maxsize=1 << 12)
 def _ties(subject: str, predicate: str, object_: str, polarity: bool) -> _Ties:
-    said = read(subject, predicate, object_, polarity)
+    # With all arguments, as in ``reading``: what is read is kept by them.
+    said = read(subject, predicate, object_, polarity, SINGLE_VALUED)
     is_value = said.is_single and said.polarity
     ends: list[tuple[str, str]] = []
     if said.denies:

@@ -30,10 +30,7 @@ _SIGN = re.compile(
 _LABEL = re.compile(r"\A\W*(?:joke|sarcasm)\s?:")
 _FILLER = r"(?:(?:lol|haha\w*|hehe\w*|no|nah|nope|ok|okay|sorry|well|oh|ha)\b[\s,.!:)]*)*"
 # Nearly every text has none of these, and need not be looked at closer.
-_HINT = re.compile(
-    r"kidding|joking|messing|pulling|joke\b|sarcas|fools?!|j/?k\b|not really|/[sj]\b",
-    re.IGNORECASE,
-)
+_HINTS = tuple("kidding|joking|messing|pulling|joke|sarcas|fool|jk|j/k|not really|/s|/j".split("|"))
 _FIRST = re.compile(rf"\A\W*{_FILLER}{_MARKER}")
 
 
@@ -51,7 +48,7 @@ def mood(passage: Passage, following: Passage | None = None) -> str:
 
 
 def _is_marked(text: str) -> bool:
-    if not _HINT.search(text):
+    if not _may_be_marked(text):
         return False
     text = _plain(text)
     # What stands at the beginning is about the message before.
@@ -59,9 +56,14 @@ def _is_marked(text: str) -> bool:
     return bool(_SIGN.search(text) or _LABEL.match(text) or _WITHIN.search(text, start))
 
 
+def _may_be_marked(text: str) -> bool:
+    folded = text.casefold()
+    return any(hint in folded for hint in _HINTS)
+
+
 def takes_back(passage: Passage) -> bool:
     """Whether a message begins by saying that the speaker's last one was a joke."""
-    if passage.role != "user" or not _HINT.search(passage.text):
+    if passage.role != "user" or not _may_be_marked(passage.text):
         return False
     return _FIRST.match(_plain(passage.text)) is not None
 

@@ -54,7 +54,7 @@ QUEUE = {
     r"SELECT count\(\*\) AS count_1 FROM pending( WHERE .*)?": "how much a drain has to wait for",
 }
 MODEL = {
-    r"SELECT vector\.id FROM vector LIMIT \? OFFSET \?": "whether another model may still be taken",
+    r"SELECT vector\.n FROM vector LIMIT \? OFFSET \?": "whether another model may still be taken",
 }
 WHOLE_STORE = {
     rf"SELECT count\(\*\) AS count_1 FROM ({_OWNED})( WHERE .*)?": "counts of the whole store",

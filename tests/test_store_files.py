@@ -44,7 +44,7 @@ from graphmem.store.lookup import Lookup
 from graphmem.store.schema import vector
 from graphmem.testing import ScriptedExtractor
 from graphmem.types import Scope
-from store_parts import ANA, NOW, drain, farsighted, neighbourly, put, rows, said
+from store_parts import ANA, NOW, drain, extract, farsighted, neighbourly, put, rows, said
 
 
 def filled(path: Path, size: int = 60) -> None:
@@ -234,8 +234,47 @@ def _age_to_2(path: Path) -> None:
             connection.execute(statement)
 
 
+def _age_to_5(path: Path) -> None:
+    """Make the file one of version 5, which found vectors and what added a fact by their ids."""
+    with closing(raw(path)) as connection:
+        for statement in (
+            "ALTER TABLE vector RENAME TO numbered",
+            "CREATE TABLE vector (user TEXT NOT NULL, agent TEXT NOT NULL, kind TEXT NOT NULL,"
+            " id TEXT NOT NULL, model TEXT NOT NULL, dims INTEGER NOT NULL, data BLOB NOT NULL,"
+            " PRIMARY KEY (user, agent, kind, id))",
+            *(
+                f"INSERT INTO vector SELECT user, agent, '{kind}', {kind}.id, model, dims, data"
+                f" FROM {kind} JOIN numbered USING (user, agent) WHERE n = {kind}.embedded"
+                for kind in ("passage", "fact", "entity")
+            ),
+            "DROP TABLE numbered",
+            "INSERT INTO alias SELECT user, agent, id, name, uses FROM entity",
+            "ALTER TABLE entity RENAME TO called",
+            "CREATE TABLE entity (user TEXT NOT NULL, agent TEXT NOT NULL, id TEXT NOT NULL,"
+            " name TEXT NOT NULL, told INTEGER DEFAULT '0' NOT NULL, PRIMARY KEY (user, agent, id))"
+            " WITHOUT ROWID",
+            "INSERT INTO entity SELECT user, agent, id, name, told FROM called",
+            "DROP TABLE called",
+            "DROP TABLE removed",
+            "ALTER TABLE passage DROP COLUMN embedded",
+            "ALTER TABLE fact DROP COLUMN embedded",
+            "ALTER TABLE fact DROP COLUMN entry",
+            "DROP INDEX fact_subject",
+            "CREATE INDEX fact_subject ON fact (user, agent, subject_id)",
+            "DROP INDEX evidence_fact",
+            "CREATE INDEX evidence_fact ON evidence (user, agent, fact_id)",
+            "DROP INDEX log_words",
+            "CREATE INDEX log_words ON log (user, agent, id) WHERE salt IS NOT NULL",
+            "DELETE FROM sqlite_stat1 WHERE tbl = 'removed'",
+            "UPDATE sqlite_stat1 SET idx = 'entity' WHERE tbl = 'entity'",
+            "UPDATE meta SET value = '5' WHERE key = 'schema_version'",
+        ):
+            connection.execute(statement)
+
+
 def _age_to_4(path: Path) -> None:
     """Make the file one of version 4, which had no bans, no verdicts and no chain."""
+    _age_to_5(path)
     with closing(raw(path)) as connection:
         for statement in (
             "DROP TABLE ban",
@@ -329,7 +368,7 @@ def test_a_file_of_version_1_learns_which_names_are_known(tmp_path):
     store.close()
 
 
-@pytest.mark.parametrize("age", [_age_to_2, _age_to_3, _age_to_4])
+@pytest.mark.parametrize("age", [_age_to_2, _age_to_3, _age_to_4, _age_to_5])
 def test_an_older_file_gets_an_identity_and_the_indices_of_a_new_one(tmp_path, age):
     old, new = tmp_path / "old.db", tmp_path / "new.db"
     filled(old, 5)
@@ -383,6 +422,53 @@ def test_an_older_file_learns_when_its_messages_came(tmp_path):
             assert sorted(one.execute(columns)) == sorted(other.execute(columns))
 
 
+def test_a_file_of_version_5_is_afterwards_as_one_that_was_built_new(tmp_path):
+    """Down to what is written to it later, and to what is erased when it is forgotten."""
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    coach = Scope("ana", "coach")
+    triples = [("Bob", "saw", "oslo"), ("bob", "saw", "Oslo"), ("Eve", "is in", "Rome")]
+    texts = [" ".join(one) for one in triples]
+    reader = ScriptedExtractor({text: [one] for text, one in zip(texts, triples, strict=True)})
+    with closing(Store.open(new)) as store:
+        for n, text_ in enumerate(texts):
+            put(store, said(text_, n))
+        put(store, said(texts[0], 9), scope=coach)
+        drain(store, reader)
+        # What stands behind it is read again, and then states nothing: the log says what it did.
+        put(store, said("I came to Rome.", 1.5))
+        drain(store, ScriptedExtractor({}))
+        assert not store.facts(ANA, subject="Eve")
+        put(store, said(texts[1], 10), session="late")
+        extract(store, reader)
+    shutil.copy(new, old)
+    _age_to_5(old)
+    with closing(Store.open(old)) as store, closing(Store.open(new)) as other:
+        assert rows(store, coach)["vectors"]
+        for scope in (ANA, coach):
+            assert rows(store, scope) == rows(other, scope)
+            assert store.verify_log(scope) == other.verify_log(scope)
+        for one in (store, other):
+            put(one, said(texts[2], 20), session="new")
+            drain(one, reader)
+            assert one.facts(ANA, subject="Eve")
+            one.forget(ANA, entity="Rome", now=NOW)
+        assert rows(store) == rows(other)
+        assert store.log(ANA)[:-1] == other.log(ANA)[:-1]
+        assert not [one for one in store.log(ANA) if "Rome" in f"{one.before} {one.after}"]
+    same = (
+        "SELECT user, agent, id, name, told, uses FROM entity ORDER BY 1, 2, 3",
+        "SELECT * FROM alias",
+        "SELECT * FROM removed",
+        "SELECT user, agent, id, entry FROM fact ORDER BY 1, 2, 3",
+        "SELECT model, dims, data FROM vector ORDER BY data",
+        "SELECT type, name FROM sqlite_master ORDER BY name",
+    )
+    with closing(raw(old)) as one, closing(raw(new)) as other:
+        for statement in same:
+            assert one.execute(statement).fetchall() == other.execute(statement).fetchall()
+        assert one.execute("SELECT count(*) FROM alias").fetchone()[0]
+
+
 def test_the_planner_is_told_of_every_index(tmp_path):
     """One that it takes for small it would read whole."""
     filled(tmp_path / "m.db", 1)
@@ -419,7 +505,15 @@ WHOLE = {"_PASSAGES", "_IN_THREAD", "_ALL_ENTITIES", "_ALL_OF_OBJECT"}
 def made_once() -> dict[str, str]:
     """By module and name the text of every SELECT that is made once, and of those in lookups."""
     written = {"render_postcompile": True}
-    values = {"user": "", "agent": "", "ids": "[]", "thread": "", "kind": "", "work": ""}
+    values = {
+        "user": "",
+        "agent": "",
+        "ids": "[]",
+        "read": "[]",
+        "thread": "",
+        "kind": "",
+        "work": "",
+    }
     values |= {"place": 0, "ordinal": 0, "part": 0, "owner": "", "lease_until": NOW}
     values |= {"works": ["embed"], "now": NOW, "most": 1}
     found = {}

@@ -29,6 +29,8 @@ FACT_COLUMNS = [
     "passages",
     "slot",
     "value",
+    "entry",
+    "embedded",
 ]
 # Some are computed: they are named by what they are computed from.
 EVIDENCE_COLUMNS = [

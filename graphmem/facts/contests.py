@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Literal, Protocol, TypeVar
 
@@ -97,19 +97,54 @@ class Stated(Protocol):
         """Whether it affirms."""
 
 
-def slot(fact: Stated, single_valued: Collection[str] = SINGLE_VALUED) -> str | None:
+@dataclass(frozen=True, slots=True)
+class _Ties:
+    """Of a statement what ``slot`` and its like return."""
+
+    slot: str | None
+    value: str | None
+    denied_value: str | None
+    denied_slots: tuple[str, ...]
+    denied_ends: frozenset[tuple[str, str]]
+
+
+# Asked of each fact when its rivals are sought, and when it is stored.
+@lru_cache(maxsize=1 << 12)
+def _ties(subject: str, predicate: str, object_: str, polarity: bool) -> _Ties:
+    # With all arguments, as in ``reading``: what is read is kept by them.
+    said = read(subject, predicate, object_, polarity, SINGLE_VALUED)
+    is_value = said.is_single and said.polarity
+    ends: list[tuple[str, str]] = []
+    if said.denies:
+        ends = [
+            (entity_id(subject), entity_id(denied))
+            for subject in written(said.subject)
+            for denied in written(said.denied)
+        ]
+    return _Ties(
+        _slot(said.subject, said.names[0]) if is_value else None,
+        _value(_ends(said, said.object)) if said.polarity else None,
+        _value(_ends(said, said.denied)) if said.denies else None,
+        tuple(_slot(said.subject, name) for name in said.denies),
+        frozenset([*ends, *((last, first) for first, last in ends if said.is_mutual)]),
+    )
+
+
+def _of(fact: Stated) -> _Ties:
+    return _ties(fact.subject, fact.predicate, fact.object, fact.polarity)
+
+
+def slot(fact: Stated) -> str | None:
     """What the fact is a value of: an id of subject and family, where one value is possible.
 
     Facts of one slot compete (see ``contests``); ``None`` for denials and any other predicate.
     """
-    said = reading(fact, single_valued)
-    return _slot(said.subject, said.names[0]) if said.is_single and said.polarity else None
+    return _of(fact).slot
 
 
 def value(fact: Stated) -> str | None:
     """An id of the ends of what the fact says is so; ``None`` for a denial."""
-    said = reading(fact)
-    return _value(_ends(said, said.object)) if said.polarity else None
+    return _of(fact).value
 
 
 def denied_value(fact: Stated) -> str | None:
@@ -117,14 +152,12 @@ def denied_value(fact: Stated) -> str | None:
 
     It equals the ``value`` of the facts that it may retire.
     """
-    said = reading(fact)
-    return _value(_ends(said, said.denied)) if said.denies else None
+    return _of(fact).denied_value
 
 
-def denied_slots(fact: Stated, single_valued: Collection[str] = SINGLE_VALUED) -> tuple[str, ...]:
+def denied_slots(fact: Stated) -> tuple[str, ...]:
     """The slots that may hold what the fact denies, if that has one value at a time."""
-    said = reading(fact, single_valued)
-    return tuple(_slot(said.subject, name) for name in said.denies)
+    return _of(fact).denied_slots
 
 
 def denied_ends(fact: Stated) -> frozenset[tuple[str, str]]:
@@ -133,15 +166,7 @@ def denied_ends(fact: Stated) -> frozenset[tuple[str, str]]:
     The names may stand with or without an article, and the other way round where it holds both
     ways. What has one value at a time may have others: ``denied_slots`` finds it.
     """
-    said = reading(fact)
-    if not said.denies:
-        return frozenset()
-    ends = [
-        (entity_id(subject), entity_id(denied))
-        for subject in written(said.subject)
-        for denied in written(said.denied)
-    ]
-    return frozenset([*ends, *((last, first) for first, last in ends if said.is_mutual)])
+    return _of(fact).denied_ends
 
 
 def contests(

@@ -341,6 +341,7 @@ def _passage_rows(tx: Transaction, one: Cut, place: int, ordinal: int) -> list[d
             "thread": part.thread,
             "place": place,
             "ordinal": ordinal,
+            "embedded": None,
         }
         for part, (start, stop) in zip(one.parts, one.spans, strict=True)
     ]

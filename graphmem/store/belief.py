@@ -23,7 +23,7 @@ from graphmem.store.naming import Uses
 from graphmem.store.records import OF_MESSAGE, OF_PASSAGE, fact_ids, facts_by_id, stated
 from graphmem.store.rivals import rivals
 from graphmem.store.rulings import rulings
-from graphmem.store.schema import chunks, evidence, fact, message, microseconds, passage
+from graphmem.store.schema import chunks, evidence, fact, message, microseconds, passage, removed
 from graphmem.store.transaction import Transaction
 from graphmem.types import Fact
 
@@ -42,8 +42,16 @@ _EVIDENCE = Lookup(
     .order_by(evidence.c.passage_id, evidence.c.n)
 )
 _DELETE_EVIDENCE = delete_row(evidence)
-_PUT_FACT = put_row(fact, instead=[one.name for one in fact.columns if not one.primary_key])
+_KEPT = ("entry", "embedded")
+_PUT_FACT = put_row(
+    fact,
+    instead=[one.name for one in fact.columns if not one.primary_key and one.name not in _KEPT],
+)
 _DELETE_FACT = delete_row(fact)
+_ENTRIES = select(fact.c.user, fact.c.agent, fact.c.id, fact.c.entry).where(
+    ours(fact), among(fact.c.id), fact.c.entry.is_not(None)
+)
+_REMOVE = Bulk(removed.insert().from_select(list(removed.columns), _ENTRIES))
 _PLACE_FACT = Bulk(
     fact.update()
     .where(*(one == bindparam(f"{one.name}") for one in fact.primary_key.columns))
@@ -72,14 +80,30 @@ def drop_evidence(tx: Transaction, rows: Sequence[Any]) -> Uses:
     return uses
 
 
-def believe(tx: Transaction, fact_ids: Iterable[str], *, action: str, reason: str = "") -> None:
-    """Bring facts, and all that they contest with, in line with their evidence and rulings."""
+def believe(
+    tx: Transaction,
+    fact_ids: Iterable[str],
+    *,
+    action: str,
+    reason: str = "",
+    read: Iterable[str] = (),
+) -> None:
+    """Bring facts, and all that they contest with, in line with their evidence and rulings.
+
+    Args:
+        tx: the write.
+        fact_ids: which.
+        action: what led to it.
+        reason: why.
+        read: ids of the passages whose evidence came or changed.
+    """
+    read = tuple(read)
     known: dict[str, Fact] = {}
     proof: dict[str, list[Evidence]] = {}
     fresh = set(fact_ids)
     while fresh:
         here = facts_by_id(tx.connection, tx.scope, fresh)
-        said = stated(tx.connection, tx.scope, fresh)
+        said = stated(tx.connection, tx.scope, fresh, read=read)
         known.update(here)
         proof.update(said)
         fresh = rivals(
@@ -89,9 +113,7 @@ def believe(tx: Transaction, fact_ids: Iterable[str], *, action: str, reason: st
     if not known and not proof:
         return
     current = facts.believed(proof, rulings(tx.connection, tx.scope, sorted(proof)))
-    _write(tx, known, current)
-    for id_ in sorted(known.keys() | current.keys()):
-        _record(tx, action, reason, known.get(id_), current.get(id_))
+    _write(tx, known, current, action=action, reason=reason)
 
 
 def rebelieve(tx: Transaction, fact_ids: Iterable[str], *, action: str, reason: str = "") -> None:
@@ -108,19 +130,33 @@ def rebelieve(tx: Transaction, fact_ids: Iterable[str], *, action: str, reason: 
         believe(tx, some, action=action, reason=reason)
 
 
-def _write(tx: Transaction, known: Mapping[str, Fact], current: Mapping[str, Fact]) -> None:
+def _write(
+    tx: Transaction,
+    known: Mapping[str, Fact],
+    current: Mapping[str, Fact],
+    *,
+    action: str,
+    reason: str,
+) -> None:
     gone = sorted(known.keys() - current.keys())
     new = sorted(current.keys() - known.keys())
     changed = [id_ for id_ in sorted(current) if id_ in known and known[id_] != current[id_]]
-    tx.write(_DELETE_FACT, [{**tx.owner, "id": id_} for id_ in gone])
-    written = [
-        {**tx.owner, "id": id_, **_place(current[id_]), **_values(current[id_])}
-        for id_ in (*new, *changed)
-    ]
-    tx.write(_PUT_FACT, written)
     reworded = [id_ for id_ in changed if known[id_].text != current[id_].text]
     vectors.drop(tx, [("fact", id_) for id_ in gone])
     vectors.outdate(tx, "fact", reworded)
+    if gone:
+        tx.write(_REMOVE, [given(tx.scope, gone)])
+    tx.write(_DELETE_FACT, [{**tx.owner, "id": id_} for id_ in gone])
+    entries = {
+        id_: _record(tx, action, reason, known.get(id_), current.get(id_))
+        for id_ in sorted((*gone, *new, *changed))
+    }
+    written = [
+        {**tx.owner, "id": id_, **_place(current[id_]), **_values(current[id_])}
+        | {"entry": entries[id_], "embedded": None}
+        for id_ in (*new, *changed)
+    ]
+    tx.write(_PUT_FACT, written)
     queue.drop(tx, "embed", [("fact", id_) for id_ in gone])
     queue.again(tx, "embed", [("fact", id_) for id_ in [*new, *reworded]])
 
@@ -150,12 +186,17 @@ def _values(one: Fact) -> dict[str, Any]:
 
 def _record(
     tx: Transaction, action: str, reason: str, before: Fact | None, after: Fact | None
-) -> None:
-    if before == after:
-        return
+) -> int:
     id_ = (after or before).id  # type: ignore[union-attr]
     what = change_of(before, after, cause=action)
-    tx.record(what, "fact", id_, reason=reason, before=_payload(before), after=_payload(after))
+    return tx.record(
+        what,
+        "fact",
+        id_,
+        reason=reason,
+        before=_payload(before),
+        after=_payload(after),
+    )
 
 
 def _payload(one: Fact | None) -> dict[str, Any] | None:

@@ -103,9 +103,11 @@ def finish_extraction(tx: Transaction, claim: queue.Claim, readings: Sequence[Re
             uses.count(ends, grounded=row["grounded"], role=one.passage.role)
     tx.write(_PUT, new)
     touched = {row.fact_id for row in old} | {row["fact_id"] for row in new}
-    touched |= _understand(tx, [one.passage for one in read])
+    wrong = _understand(tx, [one.passage for one in read])
+    touched |= {row.fact_id for row in wrong}
     touched |= name_entities(tx, uses, action="extract")
-    believe(tx, touched, action="extract")
+    changed = [*ids, *(row.passage_id for row in wrong)]
+    believe(tx, touched, action="extract", read=dict.fromkeys(changed))
     queue.finish(tx, claim, [("passage", id_) for id_ in ids])
     queue.fail(tx, claim, failed)
     return refused.take_back(tx)
@@ -141,11 +143,11 @@ def _spoken(by: Passage, passages: Iterable[Passage]) -> Passage | None:
     return next((one for one in passages if (one.role, one.speaker) == (by.role, by.speaker)), None)
 
 
-def _understand(tx: Transaction, passages: Sequence[Passage]) -> set[str]:
+def _understand(tx: Transaction, passages: Sequence[Passage]) -> list[Any]:
     """Judge anew how what was read earlier was meant, now that its speaker has gone on.
 
     Returns:
-        Ids of the facts that were meant otherwise than was thought.
+        The rows of evidence, as they were, that were meant otherwise than was thought.
     """
     ids = {one.id for one in passages}
     meant = {
@@ -162,7 +164,7 @@ def _understand(tx: Transaction, passages: Sequence[Passage]) -> set[str]:
             for id_ in sorted({row.passage_id for row in wrong})
         ],
     )
-    return {row.fact_id for row in wrong}
+    return wrong
 
 
 def _rows(passage: Passage, result: Extraction, extractor: str) -> list[dict[str, Any]]:

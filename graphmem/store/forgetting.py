@@ -26,8 +26,10 @@ from graphmem.store.belief import believe, evidence_of
 from graphmem.store.bulk import among, given, ours
 from graphmem.store.erasing import Erasure, erase, state_no_more
 from graphmem.store.records import (
+    IS_OF_FACTS,
     all_fact_ids,
     facts_by_id,
+    of_facts,
     passages_by_id,
     select_passages,
     to_fact,
@@ -45,9 +47,7 @@ __all__ = ["Forgotten", "Target", "follow", "forget", "forget_everything", "same
 _ALL_ENTITIES = select(entity.c.id, entity.c.name).where(ours(entity))
 _ABOUT = select(fact).where(ours(fact), among(fact.c.subject_id))
 _ALL_OF_OBJECT = select(fact.c.id).where(ours(fact), among(fact.c.object_id))
-_EVIDENCE = select(evidence.c.passage_id, evidence.c.n).where(
-    ours(evidence), among(evidence.c.fact_id)
-)
+_EVIDENCE = select(evidence.c.passage_id, evidence.c.n).where(IS_OF_FACTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +288,7 @@ def _forget_facts(tx: Transaction, digest: Digest, target: Target, reason: str) 
 def _state_no_more(tx: Transaction, plan: Erasure, facts: Iterable[Fact]) -> dict[str, list[str]]:
     """Plan that no passage states the facts any more; returns the texts that go, by fact."""
     ids = {one.id for one in facts}
-    told = sorted({row.passage_id for row in tx.rows(_EVIDENCE, given(tx.scope, sorted(ids)))})
+    told = sorted({row.passage_id for row in tx.rows(_EVIDENCE, of_facts(tx.scope, sorted(ids)))})
     known = passages_by_id(tx.connection, tx.scope, told)
     by_passage: dict[str, list[Any]] = {}
     for row in evidence_of(tx, told):
@@ -330,7 +330,7 @@ def _forget_entity(tx: Transaction, digest: Digest, named: str, reason: str) -> 
 
 def _naming(tx: Transaction, plan: Erasure, wanted: Name) -> list[Any]:
     """The evidence of the facts, and in passages that lose sentences what else has the name."""
-    told = tx.rows(_EVIDENCE, given(tx.scope, sorted(plan.facts)))
+    told = tx.rows(_EVIDENCE, of_facts(tx.scope, sorted(plan.facts)))
     places = {*plan.cut, *(row.passage_id for row in told)}
     return [
         row

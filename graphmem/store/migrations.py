@@ -206,8 +206,123 @@ def _sealed(connection: Connection, owner: Mapping[str, str]) -> Iterator[str]:
         last = rows[-1].seq
 
 
+def _stay_together(connection: Connection) -> None:
+    """To 6: numbers in place of indices over hashes, and one row for most entities.
+
+    Vectors that are there get negative numbers: no entry of the log will have those.
+    """
+    # What is live stands in the pages that become free: there is nothing to overwrite in them.
+    kept = connection.execute(text("PRAGMA secure_delete")).scalar_one()
+    connection.execute(text("PRAGMA secure_delete = OFF"))
+    for statement in (
+        "ALTER TABLE passage ADD COLUMN embedded BIGINT",
+        "ALTER TABLE fact ADD COLUMN entry BIGINT",
+        "ALTER TABLE fact ADD COLUMN embedded BIGINT",
+        """
+        CREATE TABLE numbered (
+            user TEXT NOT NULL, agent TEXT NOT NULL, n BIGINT NOT NULL,
+            model TEXT NOT NULL, dims INTEGER NOT NULL, data BLOB NOT NULL,
+            PRIMARY KEY (user, agent, n)
+        )
+        """,
+        "INSERT INTO numbered SELECT user, agent, -rowid, model, dims, data FROM vector",
+        """
+        CREATE TABLE called (
+            user TEXT NOT NULL, agent TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL,
+            told INTEGER DEFAULT '0' NOT NULL, uses INTEGER NOT NULL, embedded BIGINT,
+            PRIMARY KEY (user, agent, id)
+        )
+        """,
+        """
+        INSERT INTO called
+            SELECT entity.user, entity.agent, entity.id, entity.name, told, coalesce(uses, 1), NULL
+            FROM entity LEFT JOIN alias ON alias.user = entity.user AND alias.agent = entity.agent
+                AND alias.entity_id = entity.id AND alias.name = entity.name
+            ORDER BY uses DESC
+        """,
+        """
+        DELETE FROM alias WHERE (user, agent, entity_id, name) IN (
+            SELECT user, agent, id, name FROM entity
+        )
+        """,
+        "DROP TABLE entity",
+        "ALTER TABLE called RENAME TO entity",
+        *(
+            f"""
+            UPDATE {kind} SET embedded = (
+                SELECT -vector.rowid FROM vector WHERE vector.user = {kind}.user
+                    AND vector.agent = {kind}.agent AND vector.kind = '{kind}'
+                    AND vector.id = {kind}.id
+            )
+            """
+            for kind in ("passage", "fact", "entity")
+        ),
+        "DROP TABLE vector",
+        "ALTER TABLE numbered RENAME TO vector",
+        """
+        UPDATE fact SET entry = (
+            SELECT max(log.seq) FROM log WHERE log.user = fact.user AND log.agent = fact.agent
+                AND log.id = fact.id AND log.kind = 'fact' AND log.action = 'add'
+                AND log.salt IS NOT NULL
+        )
+        """,
+        """
+        CREATE TABLE removed (
+            user TEXT NOT NULL, agent TEXT NOT NULL, fact_id TEXT NOT NULL, entry BIGINT NOT NULL,
+            PRIMARY KEY (user, agent, fact_id, entry)
+        ) WITHOUT ROWID
+        """,
+        """
+        INSERT INTO removed SELECT user, agent, id, seq FROM log
+            WHERE kind = 'fact' AND action = 'add' AND salt IS NOT NULL AND NOT EXISTS (
+                SELECT 1 FROM fact WHERE fact.user = log.user AND fact.agent = log.agent
+                    AND fact.id = log.id AND fact.entry = log.seq
+            )
+        """,
+        "DROP INDEX log_words",
+        """
+        CREATE INDEX log_words ON log (user, agent, id)
+            WHERE salt IS NOT NULL AND action != 'add'
+        """,
+        # By older rules a fact's row may not name all passages that hold it.
+        """
+        UPDATE fact SET passages = (
+            SELECT json_group_array(value) FROM (
+                SELECT value FROM json_each(fact.passages) UNION SELECT passage_id FROM evidence
+                WHERE evidence.user = fact.user AND evidence.agent = fact.agent
+                    AND evidence.fact_id = fact.id AND grounded AND mood = ''
+            )
+        ) WHERE EXISTS (
+            SELECT 1 FROM evidence WHERE evidence.user = fact.user AND evidence.agent = fact.agent
+                AND evidence.fact_id = fact.id AND grounded AND mood = ''
+                AND instr(fact.passages, passage_id) = 0
+        )
+        """,
+        "DROP INDEX evidence_fact",
+        """
+        CREATE INDEX evidence_fact ON evidence (user, agent, fact_id)
+            WHERE grounded = 0 OR mood != ''
+        """,
+        "DROP INDEX fact_subject",
+        "CREATE INDEX fact_subject ON fact (user, agent, subject_id, object_id)",
+    ):
+        connection.execute(text(statement))
+    connection.execute(text(f"PRAGMA secure_delete = {kept}"))
+    # Nearly half of the file is free: it is rewritten as after a forget (see ``sqlite``).
+    connection.execute(
+        text("INSERT OR IGNORE INTO meta VALUES ('erasure_owed', :id)"), {"id": uuid.uuid4().hex}
+    )
+    _advise(connection)
+
+
 # From version n to n + 1. A step is never changed once released: files of its age are out there.
-STEPS: dict[int, Step] = {1: _know_names, 2: _be_somebody, 3: _find_words, 4: _hold_to_account}
+STEPS: dict[int, Step] = {
+    1: _know_names,
+    2: _be_somebody,
+    3: _find_words,
+    4: _hold_to_account,
+    5: _stay_together,
+}
 
 _VERSION = "schema_version"
 _IDENTITY = "identity"

@@ -1,7 +1,8 @@
 """Entities: what evidence calls them, and which of them are known names.
 
-An entity is called what evidence calls it most. It is *known* once a grounded triple of a person or
-a document names it: then a passage may speak of it by a word ("the flat") without repeating it.
+An entity is called what evidence calls it most; its other spellings are rows beside it. It is
+*known* once a grounded triple of a person or a document names it: then a passage may speak of it by
+a word ("the flat") without repeating it.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from graphmem.types import Role
 __all__ = ["Uses", "name_entities"]
 
 _ENTITIES = select(entity).where(ours(entity), among(entity.c.id))
-_PUT_ENTITY = put_row(entity, instead=("name", "told"))
+_PUT_ENTITY = put_row(entity, instead=("name", "told", "uses"))
 _DELETE_ENTITY = delete_row(entity)
-_SPELLINGS = select(alias.c.entity_id, alias.c.name, alias.c.uses).where(
+_ALIASES = select(alias.c.entity_id, alias.c.name, alias.c.uses).where(
     ours(alias), among(alias.c.entity_id)
 )
 _PUT_ALIAS = put_row(alias, instead=("uses",))
@@ -65,32 +66,43 @@ def name_entities(tx: Transaction, uses: Uses, *, action: str) -> set[str]:
         Ids of the facts that rest on a name which became known, or is no longer: to be believed
         anew.
     """
-    counts = {key: by for key, by in uses.spellings.items() if by}
-    ids = sorted({id_ for id_, _ in counts} | {id_ for id_, by in uses.told.items() if by})
-    spellings = _count(tx, ids, counts)
+    changes: dict[str, dict[str, int]] = {id_: {} for id_, by in uses.told.items() if by}
+    for (id_, spelling), by in uses.spellings.items():
+        if by:
+            changes.setdefault(id_, {})[spelling] = by
+    ids = sorted(changes)
     known = {row.id: row for row in tx.rows(_ENTITIES, given(tx.scope, ids))}
+    aliases = _aliases(tx, known)
     written: list[dict[str, Any]] = []
+    others: dict[str, dict[str, int]] = {}
     gone: list[str] = []
     renamed: list[str] = []
     turned: list[str] = []
     for id_ in ids:
-        called = spellings.get(id_, {})
-        name = min(called, key=lambda name: (-called[name], name), default=None)
-        before = known[id_].told if id_ in known else 0
-        told = before + uses.told[id_]
-        if bool(before) != bool(told):
+        row = known.get(id_)
+        was = (row.name, row.told, row.uses) if row else ("", 0, 0)
+        called = {**aliases.get(id_, {}), was[0]: was[2]}
+        for spelling, by in changes[id_].items():
+            called[spelling] = called.get(spelling, 0) + by
+        called = {spelling: count for spelling, count in called.items() if count > 0}
+        name = min(called, key=lambda one: (-called[one], one)) if called else ""
+        told = was[1] + uses.told[id_]
+        if bool(was[1]) != bool(told):
             turned.append(id_)
-        if name is None:
+        if not called:
             gone.append(id_)
-        elif id_ not in known or (known[id_].name, before) != (name, told):
-            written.append({**tx.owner, "id": id_, "name": name, "told": told})
-            if id_ not in known or known[id_].name != name:
+        elif was != (now := (name, told, called.pop(name))):
+            new = dict(zip(("name", "told", "uses"), now, strict=True))
+            written.append({**tx.owner, "id": id_, **new, "embedded": None})
+            if was[0] != name:
                 renamed.append(id_)
+        others[id_] = called
+    vectors.drop(tx, [("entity", id_) for id_ in gone])
     tx.write(_DELETE_ENTITY, [{**tx.owner, "id": id_} for id_ in gone])
     tx.write(_PUT_ENTITY, written)
+    _write_aliases(tx, aliases, others)
     for id_ in gone:
         tx.record(actions.gone(action), "entity", id_)
-    vectors.drop(tx, [("entity", id_) for id_ in gone])
     vectors.outdate(tx, "entity", [id_ for id_ in renamed if id_ in known])
     queue.drop(tx, "embed", _keys(gone))
     queue.again(tx, "embed", _keys(renamed))
@@ -101,24 +113,23 @@ def _keys(ids: Iterable[str]) -> list[tuple[str, str]]:
     return [("entity", id_) for id_ in ids]
 
 
-def _count(
-    tx: Transaction, ids: Sequence[str], changes: Mapping[tuple[str, str], int]
-) -> dict[str, dict[str, int]]:
-    """Count spellings up or down; returns all of each entity, with how often each is used."""
+def _aliases(tx: Transaction, ids: Iterable[str]) -> dict[str, dict[str, int]]:
+    """By entity its other spellings, with how often each is used."""
     found: dict[str, dict[str, int]] = {}
-    for row in tx.rows(_SPELLINGS, given(tx.scope, ids)):
+    for row in tx.rows(_ALIASES, given(tx.scope, ids)):
         found.setdefault(row.entity_id, {})[row.name] = row.uses
+    return found
+
+
+def _write_aliases(
+    tx: Transaction, before: Mapping[str, Mapping[str, int]], after: Mapping[str, Mapping[str, int]]
+) -> None:
     put: list[dict[str, Any]] = []
     gone: list[dict[str, Any]] = []
-    for (id_, name), change in changes.items():
-        called = found.setdefault(id_, {})
-        called[name] = called.get(name, 0) + change
-        used = {**tx.owner, "entity_id": id_, "name": name, "uses": called[name]}
-        if called[name] > 0:
-            put.append(used)
-        else:
-            gone.append(used)
-            del called[name]
+    for id_, now in after.items():
+        was = before.get(id_, {})
+        key = {**tx.owner, "entity_id": id_}
+        put += [{**key, "name": one, "uses": n} for one, n in now.items() if was.get(one) != n]
+        gone += [{**key, "name": one} for one in was if one not in now]
     tx.write(_DELETE_ALIAS, gone)
     tx.write(_PUT_ALIAS, put)
-    return found

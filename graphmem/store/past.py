@@ -20,12 +20,14 @@ from graphmem import facts
 from graphmem.facts import Evidence, entity_id
 from graphmem.store.bulk import among, given, ours
 from graphmem.store.records import (
+    IS_OF_FACTS,
     IS_SAID,
     OF_MESSAGE,
     STATED,
     all_fact_ids,
     decoded,
     facts_by_id,
+    of_facts,
     select_evidence,
     stated,
     to_evidence,
@@ -67,18 +69,16 @@ _LATEST = func.coalesce(_SAID_THEN, case((_STAMPED_LATER, None), else_=message.c
 _EVIDENCE = select_evidence(_LATEST, evidence.c.lacks).select_from(STATED).where(_WAS_READ)
 _LACKED = select(evidence.c.lacks).where(ours(evidence), evidence.c.lacks.is_not(None)).distinct()
 _BY_PEOPLE = and_(evidence.c.grounded, message.c.role.in_(facts.PEOPLE))
-_NAMING = STATED.join(
-    fact,
-    and_(
-        fact.c.user == evidence.c.user,
-        fact.c.agent == evidence.c.agent,
-        fact.c.id == evidence.c.fact_id,
-    ),
-)
-_NAMED = [
-    select(end).distinct().select_from(_NAMING).where(ours(fact), among(end), _BY_PEOPLE, _WAS_READ)
+_AT_ENDS = [
+    select(fact.c.id, end).where(ours(fact), among(end))
     for end in (fact.c.subject_id, fact.c.object_id)
 ]
+_TOLD = (
+    select(evidence.c.fact_id)
+    .distinct()
+    .select_from(STATED)
+    .where(IS_OF_FACTS, _BY_PEOPLE, _WAS_READ)
+)
 _PASSAGES = (
     select(passage.c.id)
     .select_from(passage.join(message, OF_MESSAGE))
@@ -156,7 +156,7 @@ def _stated(
     if known_at is None:
         return stated(connection, scope, ids)
     found: dict[str, list[Evidence]] = defaultdict(list)
-    for row in connection.execute(_EVIDENCE, {**given(scope, ids), **_by(known_at)}).all():
+    for row in connection.execute(_EVIDENCE, {**of_facts(scope, ids), **_by(known_at)}).all():
         found[row.fact_id].append(to_evidence(row, is_known=row.lacks in names))
     return found
 
@@ -166,8 +166,12 @@ def _known_names(connection: Connection, scope: Scope, known_at: datetime) -> fr
     lacked = connection.execute(_LACKED, given(scope)).scalars().all()
     if not lacked:
         return frozenset()
-    asked = {**given(scope, lacked), **_by(known_at)}
-    return frozenset(id_ for one in _NAMED for id_ in connection.execute(one, asked).scalars())
+    named = [
+        tuple(row) for one in _AT_ENDS for row in connection.execute(one, given(scope, lacked))
+    ]
+    asked = {**of_facts(scope, sorted({id_ for id_, _ in named})), **_by(known_at)}
+    told = set(connection.execute(_TOLD, asked).scalars())
+    return frozenset(end for id_, end in named if id_ in told)
 
 
 def _by(known_at: datetime) -> dict[str, Any]:

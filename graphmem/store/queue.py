@@ -23,7 +23,7 @@ from sqlalchemy import (
     update,
 )
 
-from graphmem.store.bulk import among, delete_row, given, ours, put_row, update_row
+from graphmem.store.bulk import Bulk, among, delete_row, given, ours, put_row
 from graphmem.store.order import positions, with_context
 from graphmem.store.owner import is_dead
 from graphmem.store.records import passages_by_id
@@ -67,13 +67,24 @@ HOPELESS_RETRY = timedelta(days=1)
 _ADD = put_row(pending, instead=())
 _AGAIN = put_row(pending, instead=("attempts", "due_at", "error", "owner", "lease_until"))
 _DROP = delete_row(pending)
-_LEASE = update_row(pending, ("owner", "lease_until"))
-_HELD = select(pending.c.kind, pending.c.id).where(
+_LEASE = Bulk(
+    update(pending).where(
+        ours(pending),
+        pending.c.kind == bindparam("kind"),
+        among(pending.c.id),
+        pending.c.work == bindparam("work"),
+    ),
+    ("owner", "lease_until"),
+)
+_IS_LEASED = and_(
+    ours(pending),
+    pending.c.work == bindparam("work"),
     pending.c.owner == bindparam("owner"),
     pending.c.lease_until == bindparam("lease_until"),
-    pending.c.work == bindparam("work"),
-    ours(pending),
 )
+_HELD = select(pending.c.kind, pending.c.id).where(_IS_LEASED)
+# No two kinds have an id in common.
+_FINISH = Bulk(pending.delete().where(_IS_LEASED, among(pending.c.id)))
 # What the text of a fact is made of.
 _SAYINGS = select(
     fact.c.id, fact.c.subject, fact.c.predicate, fact.c.object, fact.c.polarity
@@ -154,14 +165,20 @@ def drop(tx: Transaction, work: Work, keys: Sequence[Key]) -> None:
 
 def held(tx: Transaction, claim: Claim) -> set[Key]:
     """The items of a claim that are still its own."""
-    lease = {"owner": claim.owner, "lease_until": claim.lease_until, "work": claim.work}
-    rows = tx.rows(_HELD, {**tx.owner, **lease})
-    return {(row.kind, row.id) for row in rows}.intersection(claim.keys)
+    rows = tx.rows(_HELD, {**_lease(claim), "lease_until": claim.lease_until})
+    return set(claim.keys).intersection(map(tuple, rows))
 
 
 def finish(tx: Transaction, claim: Claim, keys: Sequence[Key]) -> None:
-    """Take done items out of the queue."""
-    drop(tx, claim.work, keys)
+    """Take done items, which the claim still holds, out of the queue."""
+    if keys:
+        ids = given(tx.scope, (id_ for _, id_ in keys))
+        tx.write(_FINISH, [{**_lease(claim), **ids}])
+
+
+def _lease(claim: Claim) -> dict[str, Any]:
+    lease = {"work": claim.work, "owner": claim.owner}
+    return {**given(claim.scope), **lease, "lease_until": microseconds(claim.lease_until)}
 
 
 def fail(tx: Transaction, claim: Claim, errors: Mapping[Key, Failure]) -> None:
@@ -240,8 +257,12 @@ def claim(
             texts = _texts(connection, scope, keys[:max_texts])
             chosen = _within(texts, [len(text) for _, _, text in texts], max_chars)
             lease = replace(lease, texts=tuple(chosen))
-        held = {"owner": owner, "lease_until": microseconds(lease.lease_until)}
-        leased = [{**row, **held} for row in _key_rows(scope, work, lease.keys)]
+        ids: dict[str, list[str]] = {}
+        for kind, id_ in lease.keys:
+            ids.setdefault(kind, []).append(id_)
+        leased = [
+            {**_lease(lease), **given(scope, some), "kind": kind} for kind, some in ids.items()
+        ]
         _LEASE.run(connection, leased)
     return lease if lease.keys else None
 

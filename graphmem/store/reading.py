@@ -25,6 +25,7 @@ from graphmem.store import chain, vectors
 from graphmem.store.bulk import among, given, ours
 from graphmem.store.lookup import Lookup
 from graphmem.store.records import (
+    IS_OF_FACTS,
     IS_SAID,
     OF_MESSAGE,
     OF_PASSAGE,
@@ -32,6 +33,7 @@ from graphmem.store.records import (
     StoredMessage,
     decoded,
     facts_by_id,
+    of_facts,
     passage_rows,
     said_at,
     said_times,
@@ -118,7 +120,7 @@ _SOURCES = (
         QUOTE.label("quote"),
     )
     .select_from(evidence.join(passage, OF_PASSAGE).join(message, OF_MESSAGE))
-    .where(ours(evidence), among(evidence.c.fact_id))
+    .where(IS_OF_FACTS)
     .order_by(
         passage.c.place, passage.c.ordinal, passage.c.part, evidence.c.passage_id, evidence.c.n
     )
@@ -292,7 +294,7 @@ def sources(connection: Connection, scope: Scope, fact_id: str) -> list[Source]:
         NotFound: the scope has no such fact.
     """
     found: dict[tuple[str, str | None], Source] = {}
-    for row in connection.execute(_SOURCES, given(scope, [fact_id])).all():
+    for row in connection.execute(_SOURCES, of_facts(scope, [fact_id])).all():
         one = _to_source(row)
         key = one.passage_id, one.claimed_by
         # Two spellings in one passage are one statement, held if either of them is.

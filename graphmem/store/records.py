@@ -11,7 +11,18 @@ from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, and_, func, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    func,
+    select,
+    true,
+    union_all,
+)
 
 from graphmem.errors import StoreCorrupt
 from graphmem.facts import Evidence
@@ -22,6 +33,7 @@ from graphmem.store.schema import (
     entity,
     evidence,
     fact,
+    is_doubted,
     message,
     mine,
     occurrence,
@@ -30,6 +42,7 @@ from graphmem.store.schema import (
 from graphmem.types import Fact, Message, Passage, Scope
 
 __all__ = [
+    "IS_OF_FACTS",
     "IS_SAID",
     "OF_MESSAGE",
     "OF_PASSAGE",
@@ -40,6 +53,7 @@ __all__ = [
     "decoded",
     "fact_ids",
     "facts_by_id",
+    "of_facts",
     "passage_rows",
     "passages_by_id",
     "said_at",
@@ -79,6 +93,27 @@ IS_SAID = and_(
     occurrence.c.user == message.c.user,
     occurrence.c.agent == message.c.agent,
     occurrence.c.message_id == message.c.id,
+)
+
+# Evidence of some facts: in the passages that their rows name, in others where it is doubted, or in
+# some that were read since.
+_doubted = evidence.alias("doubted")
+_named = func.json_each(fact.c.passages).table_valued("value")
+_read = func.json_each(bindparam("read")).table_valued("value")
+IS_OF_FACTS = and_(
+    ours(evidence),
+    evidence.c.passage_id.in_(
+        union_all(
+            select(_named.c.value)
+            .select_from(fact.join(_named, true()))
+            .where(ours(fact), among(fact.c.id)),
+            select(_doubted.c.passage_id).where(
+                ours(_doubted), among(_doubted.c.fact_id), is_doubted(_doubted)
+            ),
+            select(_read.c.value),
+        )
+    ),
+    among(evidence.c.fact_id),
 )
 
 # A passage's words.
@@ -228,17 +263,29 @@ def to_fact(row: Sequence[Any]) -> Fact:
 
 
 def stated(
-    connection: Connection, scope: Scope, fact_ids: Iterable[str]
+    connection: Connection, scope: Scope, fact_ids: Iterable[str], *, read: Iterable[str] = ()
 ) -> dict[str, list[Evidence]]:
-    """The evidence of each fact, in the order of passage id and number."""
+    """The evidence of each fact, in the order of passage id and number.
+
+    Args:
+        connection: to read by.
+        scope: whose facts.
+        fact_ids: which.
+        read: ids of passages whose evidence came or changed since the facts were believed.
+    """
     found: dict[str, list[Evidence]] = defaultdict(list)
-    for row in connection.execute(_EVIDENCE, given(scope, fact_ids)).all():
+    for row in connection.execute(_EVIDENCE, of_facts(scope, fact_ids, read)).all():
         found[row[0]].append(to_evidence(row))
     return found
 
 
+def of_facts(scope: Scope, ids: Iterable[str], read: Iterable[str] = ()) -> dict[str, str]:
+    """Parameters of a statement with ``IS_OF_FACTS``."""
+    return {**given(scope, ids), "read": json.dumps(list(read))}
+
+
 def select_evidence(latest: ColumnElement[Any], lacked: ColumnElement[Any]) -> Select[Any]:
-    """Evidence of facts by ``ours`` and ``among``, in the order of fact, passage and number.
+    """Evidence of ``of_facts``, in the order of fact, passage and number.
 
     Args:
         latest: when the passage was said last.
@@ -267,7 +314,7 @@ def select_evidence(latest: ColumnElement[Any], lacked: ColumnElement[Any]) -> S
             evidence.c.mood,
             message.c.said_offset,
         )
-        .where(ours(evidence), among(evidence.c.fact_id))
+        .where(IS_OF_FACTS)
         .order_by(evidence.c.fact_id, evidence.c.passage_id, evidence.c.n)
     )
 

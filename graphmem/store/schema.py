@@ -20,6 +20,7 @@ from sqlalchemy import (
     ColumnElement,
     Dialect,
     ForeignKeyConstraint,
+    FromClause,
     Index,
     Integer,
     LargeBinary,
@@ -28,6 +29,7 @@ from sqlalchemy import (
     Text,
     and_,
     literal_column,
+    or_,
 )
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
@@ -38,6 +40,7 @@ from graphmem.types import Scope, VectorKind
 __all__ = [
     "HAS_REASON",
     "HAS_WORDS",
+    "IS_NO_ADDITION",
     "KINDS",
     "NOWHERE",
     "SCHEMA_VERSION",
@@ -49,6 +52,7 @@ __all__ = [
     "entity",
     "evidence",
     "fact",
+    "is_doubted",
     "log",
     "message",
     "meta",
@@ -58,12 +62,13 @@ __all__ = [
     "occurrence",
     "passage",
     "pending",
+    "removed",
     "scope_row",
     "vector",
     "verdict",
 ]
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 # Where an unstamped message stands when nothing before it in its thread was stamped.
 NOWHERE = -(2**62)
@@ -208,7 +213,7 @@ occurrence = _table(
 
 # A span of the text of the message that stands at (thread, place, ordinal). Ids are hashes, and an
 # index over hashes touches a page for each new row: there is one here, and no column for the
-# message's.
+# message's. embedded is the number of its vector, as in fact and entity; NULL: it has none yet.
 passage = _table(
     "passage",
     _key("id"),
@@ -218,6 +223,7 @@ passage = _table(
     Column("thread", Words, nullable=False),
     Column("place", BigInteger, nullable=False),
     Column("ordinal", Integer, nullable=False),
+    Column("embedded", BigInteger),
     Index("passage_order", "user", "agent", "thread", "place", "ordinal", "part"),
     clustered=False,
 )
@@ -242,8 +248,22 @@ evidence = _table(
     Column("extractor", Words, nullable=False),
     Column("recorded_at", Instant, nullable=False),
     Column("mood", Words, nullable=False, server_default=""),
-    Index("evidence_fact", "user", "agent", "fact_id"),
     _belongs("passage_id", "passage"),
+)
+
+
+def is_doubted(rows: FromClause) -> ColumnElement[bool]:
+    """The condition that evidence may not hold its fact: else the fact's row names the passage."""
+    return or_(rows.c.grounded == literal_column("0"), rows.c.mood != literal_column("''"))
+
+
+# Only of that: an index of all evidence would touch a page for each row.
+_partial(
+    is_doubted(evidence),
+    "evidence_fact",
+    evidence.c.user,
+    evidence.c.agent,
+    evidence.c.fact_id,
 )
 _partial(
     evidence.c.lacks.is_not(None),
@@ -254,7 +274,7 @@ _partial(
 )
 
 # What the evidence adds up to. slot names what it is a value of, where there can be one value only;
-# value what it denies, where it denies something.
+# value what it denies, where it denies something. entry is the number of the log's that added it.
 fact = _table(
     "fact",
     _key("id"),
@@ -273,12 +293,18 @@ fact = _table(
     Column("passages", Words, nullable=False),
     Column("slot", Words),
     Column("value", Words),
-    Index("fact_subject", "user", "agent", "subject_id"),
+    Column("entry", BigInteger),
+    Column("embedded", BigInteger),
+    Index("fact_subject", "user", "agent", "subject_id", "object_id"),
     clustered=False,
 )
 
 _partial(fact.c.slot.is_not(None), "fact_slot", fact.c.user, fact.c.agent, fact.c.slot)
 _partial(fact.c.value.is_not(None), "fact_value", fact.c.user, fact.c.agent, fact.c.value)
+
+# Facts that are gone, with the numbers of the log's entries that added them, as long as those have
+# words.
+removed = _table("removed", _key("fact_id"), _key("entry", BigInteger))
 
 # What a person ruled on a fact: that it is so, or that it is in doubt.
 verdict = _table(
@@ -308,21 +334,27 @@ ban = _table(
 )
 _partial(ban.c.fact_id.is_not(None), "ban_fact", ban.c.user, ban.c.agent, ban.c.fact_id)
 
-# told is how many grounded triples of people and documents name it: then it is a known name.
+# Its name is the spelling that evidence uses most, and uses how often that is. told is how many
+# grounded triples of people and documents name it: then it is a known name. Names that are used
+# often came early: in the order in which they came they share pages, and counting touches few.
 entity = _table(
     "entity",
     _key("id"),
     Column("name", Words, nullable=False),
     Column("told", Integer, nullable=False, server_default="0"),
+    Column("uses", Integer, nullable=False),
+    Column("embedded", BigInteger),
+    clustered=False,
 )
 
-# The spellings under which evidence names an entity, and how often: its name is the most used.
+# The other spellings under which evidence names an entity, and how often: most have none.
 alias = _table("alias", _key("entity_id"), _key("name"), Column("uses", Integer, nullable=False))
 
+# By the number of the log's entry that tells of it, which the row whose words it stands for has: no
+# index over hashes.
 vector = _table(
     "vector",
-    _key("kind"),
-    _key("id"),
+    _key("n", BigInteger),
     Column("model", Words, nullable=False),
     Column("dims", Integer, nullable=False),
     Column("data", LargeBinary, nullable=False),
@@ -364,9 +396,11 @@ log = _table(
     Column("digest", LargeBinary),
     Column("link", LargeBinary),
 )
-# Ids are hashes: an index of all entries would touch a page for each of them.
 HAS_WORDS = log.c.salt.is_not(None)
-_partial(HAS_WORDS, "log_words", log.c.user, log.c.agent, log.c.id)
+# Ids are hashes: an index of all entries would touch a page for each of them. What added a fact is
+# found by its number, which the fact's row has.
+IS_NO_ADDITION = and_(HAS_WORDS, log.c.action != literal_column("'add'"))
+_partial(IS_NO_ADDITION, "log_words", log.c.user, log.c.agent, log.c.id)
 # A literal: a bound value would not find the index.
 HAS_REASON = log.c.reason > literal_column("''")
 _partial(HAS_REASON, "log_reason", log.c.user, log.c.agent)
@@ -381,29 +415,42 @@ STATISTICS = {
     ("passage", "sqlite_autoindex_passage_1"): "100000 1000 1000 1",
     ("passage", "passage_order"): "100000 1000 1000 50 2 1 1",
     ("evidence", "evidence"): "800000 8000 8000 8 1",
-    ("evidence", "evidence_fact"): "800000 8000 8000 2",
+    ("evidence", "evidence_fact"): "80000 800 800 2",
     ("evidence", "evidence_lacks"): "80000 800 800 2",
     ("fact", "sqlite_autoindex_fact_1"): "800000 8000 8000 1",
     ("fact", "fact_slot"): "80000 800 800 2",
     ("fact", "fact_value"): "20000 200 200 2",
-    ("fact", "fact_subject"): "800000 8000 8000 8",
+    ("fact", "fact_subject"): "800000 8000 8000 8 2",
+    ("removed", "removed"): "1000 10 10 1 1",
     ("verdict", "verdict"): "1000 10 10 1",
     ("ban", "ban"): "1000 10 10 1",
     ("ban", "ban_fact"): "100 5 5 1",
-    ("entity", "entity"): "300000 3000 3000 1",
-    ("alias", "alias"): "300000 3000 3000 1 1",
-    ("vector", "sqlite_autoindex_vector_1"): "1200000 12000 12000 4000 1",
+    ("entity", "sqlite_autoindex_entity_1"): "300000 3000 3000 1",
+    ("alias", "alias"): "30000 300 300 2 1",
+    ("vector", "sqlite_autoindex_vector_1"): "1200000 12000 12000 1",
     ("pending", "pending"): "100000 10000 10000 4000 2 1",
     ("pending", "pending_due"): "100000 50000 1",
     ("pending", "pending_owner"): "1000 500",
     ("pending", "pending_failed"): "1000 500 500",
     ("log", "log"): "2000000 20000 20000 1",
-    ("log", "log_words"): "800000 8000 8000 2",
+    ("log", "log_words"): "80000 800 800 2",
     ("log", "log_reason"): "1000 10 10",
 }
 
 # Those that hold a scope's rows, children before parents. Bans outlive what they ban.
-TABLES = (occurrence, evidence, passage, message, verdict, fact, alias, entity, vector, pending)
+TABLES = (
+    occurrence,
+    evidence,
+    passage,
+    message,
+    verdict,
+    fact,
+    removed,
+    alias,
+    entity,
+    vector,
+    pending,
+)
 
 
 def mine(table: Table, scope: Scope) -> ColumnElement[bool]:

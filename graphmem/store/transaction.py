@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Executable, Row, select, update
+from sqlalchemy import Connection, Executable, Row, and_, select, update
 
 from graphmem.errors import InvalidInput
 from graphmem.identity import clean_text
@@ -19,10 +19,13 @@ from graphmem.store.bulk import Bulk, among, given, ours, put_row, update_row
 from graphmem.store.schema import (
     HAS_REASON,
     HAS_WORDS,
+    IS_NO_ADDITION,
     ban,
+    fact,
     log,
     microseconds,
     mine,
+    removed,
     scope_row,
     verdict,
 )
@@ -45,7 +48,16 @@ _COUNT_VOID = Bulk(update(scope_row).where(ours(scope_row)), ("forget_seq",))
 _LOG = put_row(log)
 # What is logged under a fact's id: what it says, and why somebody ruled on it.
 _OF_FACTS = ("fact", "verdict")
-_SAID_OF = select(log.c.seq).where(ours(log), among(log.c.id), log.c.kind.in_(_OF_FACTS), HAS_WORDS)
+_SAID_OF = select(log.c.seq).where(
+    ours(log), among(log.c.id), log.c.kind.in_(_OF_FACTS), IS_NO_ADDITION
+)
+_ADDED, _ADDED_ONCE = (
+    select(log.c.seq)
+    .select_from(of.join(log, and_(ours(log), log.c.seq == of.c.entry)))
+    .where(ours(of), among(id_), log.c.id == id_, HAS_WORDS)
+    for of, id_ in ((fact, fact.c.id), (removed, removed.c.fact_id))
+)
+_SETTLE = Bulk(removed.delete().where(ours(removed), among(removed.c.fact_id)))
 _REASONS = select(log.c.seq, log.c.reason).where(ours(log), HAS_REASON)
 # An entry without words that can be erased, and an entry that is stored with words in it.
 _NO_WORDS = {"before": None, "after": None}
@@ -148,8 +160,11 @@ class Transaction:
         reason: str = "",
         before: Mapping[str, Any] | None = None,
         after: Mapping[str, Any] | None = None,
-    ) -> None:
+    ) -> int:
         """Note a change; it is logged when the transaction commits.
+
+        Returns:
+            The entry's number.
 
         Raises:
             InvalidInput: the reason is no text.
@@ -167,6 +182,15 @@ class Transaction:
                 "after": None if after is None else clean_text(_encode(after)),
             }
         )
+        return self._seq + len(self._changes)
+
+    def record_all(self, action: str, keys: Iterable[tuple[str, str]]) -> range:
+        """Note one change of many rows, by kind and id as stored; returns the entries' numbers."""
+        start = self._seq + len(self._changes) + 1
+        said = {"action": action, "reason": "", **_NO_WORDS}
+        by = {**self._by, **said}
+        self._changes += [{**by, "kind": kind, "id": id_} for kind, id_ in keys]
+        return range(start, self._seq + len(self._changes) + 1)
 
     @contextmanager
     def summing_up(
@@ -188,7 +212,10 @@ class Transaction:
         for change in self._changes:
             if change["kind"] in _OF_FACTS and change["id"] in gone:
                 change.update(_NO_WORDS)
-        self._erase(row.seq for row in self.rows(_SAID_OF, given(self.scope, gone)))
+        here = given(self.scope, gone)
+        entries = (_SAID_OF, _ADDED, _ADDED_ONCE)
+        self._erase(row.seq for found in entries for row in self.rows(found, here))
+        self.write(_SETTLE, [here])
 
     def blank_all(self) -> None:
         """Erase all words of the log, in this transaction and before it, and why things are banned.

@@ -1,18 +1,23 @@
-"""Vectors: one for each text, all of one model, kept as little-endian float32 bytes."""
+"""Vectors: one for each text, all of one model, kept as little-endian float32 bytes.
+
+A vector has the number of the log's entry that tells of it, which stands in the row whose words it
+is of: new ones lie side by side, and need no index over ids, which are hashes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, Table, and_, select
 
 from graphmem.errors import EmbedderMismatch, EmbeddingError
 from graphmem.identity import clean_text
 from graphmem.store import queue
-from graphmem.store.bulk import among, delete_row, given, ours, put_row
-from graphmem.store.schema import meta, vector
+from graphmem.store.bulk import Bulk, among, given, ours, put_row, update_row
+from graphmem.store.schema import entity, fact, meta, passage, vector
 from graphmem.store.transaction import Transaction
 from graphmem.types import Scope, VectorKind, Vectors
 
@@ -21,14 +26,27 @@ __all__ = ["check_model", "drop", "load", "outdate", "put"]
 _MODEL = "embedding_model"
 _DIMS = "embedding_dims"
 
-_PUT = put_row(vector, instead=("model", "dims", "data"))
-_DELETE = delete_row(vector)
-_EXISTING = select(vector.c.id).where(
-    ours(vector), vector.c.kind == bindparam("kind"), among(vector.c.id)
-)
-_SOME = select(vector.c.id, vector.c.data).where(
-    ours(vector), vector.c.kind == bindparam("kind"), among(vector.c.id)
-)
+_PUT = put_row(vector)
+
+
+class _Owner:
+    """The statements about one kind of row that has a vector."""
+
+    def __init__(self, table: Table) -> None:
+        those = and_(ours(table), among(table.c.id), table.c.embedded.is_not(None))
+        numbers = select(table.c.embedded).where(those)
+        self.existing = select(table.c.id).where(those)
+        self.some = (
+            select(table.c.id, vector.c.data)
+            .select_from(table.join(vector, and_(ours(vector), vector.c.n == table.c.embedded)))
+            .where(those)
+        )
+        self.delete = Bulk(vector.delete().where(ours(vector), vector.c.n.in_(numbers)))
+        self.clear = Bulk(table.update().where(those), ("embedded",))
+        self.point = update_row(table, ("embedded",))
+
+
+_OWNERS: dict[str, _Owner] = {one.name: _Owner(one) for one in (passage, fact, entity)}
 
 
 def check_model(connection: Connection, name: str, dims: int | None) -> None:
@@ -81,30 +99,42 @@ def put(
         tx.run(meta.insert().values(key=_DIMS, value=str(dims)))
     held = queue.held(tx, claim)
     kept = [(key, row) for key, row in zip(keys, array, strict=True) if tuple(key) in held]
-    tx.write(
-        _PUT,
-        [
-            {**tx.owner, "kind": kind, "id": id_, "model": model, "dims": dims}
-            | {"data": row.tobytes()}
-            for (kind, id_), row in kept
-        ],
-    )
+    _delete(tx, [key for key, _ in kept])
+    numbers = tx.record_all("embed", [key for key, _ in kept])
+    pointers: dict[str, list[dict[str, Any]]] = {}
+    written: list[dict[str, Any]] = []
+    of = {**tx.owner, "model": model, "dims": dims}
+    for n, ((kind, id_), row) in zip(numbers, kept, strict=True):
+        written.append({**of, "n": n, "data": row.tobytes()})
+        pointers.setdefault(kind, []).append({**tx.owner, "id": id_, "embedded": n})
+    tx.write(_PUT, written)
+    for kind, owners in pointers.items():
+        tx.write(_OWNERS[kind].point, owners)
     queue.finish(tx, claim, [key for key, _ in kept])
-    for (kind, id_), _ in kept:
-        tx.record("embed", kind, id_)
 
 
 def drop(tx: Transaction, keys: Iterable[tuple[str, str]]) -> None:
-    """Delete the vectors of (kind, id), where they exist."""
-    tx.write(_DELETE, [{**tx.owner, "kind": kind, "id": id_} for kind, id_ in keys])
+    """Delete the vectors of (kind, id), where they exist; before the rows go that have them."""
+    for kind, of in _delete(tx, keys).items():
+        tx.write(_OWNERS[kind].clear, [{**of, "embedded": None}])
+
+
+def _delete(tx: Transaction, keys: Iterable[tuple[str, str]]) -> dict[str, dict[str, str]]:
+    """Delete vectors whose numbers are about to go; returns by kind whose they are."""
+    ids: dict[str, list[str]] = {}
+    for kind, id_ in keys:
+        ids.setdefault(kind, []).append(id_)
+    whose = {kind: given(tx.scope, some) for kind, some in ids.items()}
+    for kind, of in whose.items():
+        tx.write(_OWNERS[kind].delete, [of])
+    return whose
 
 
 def outdate(tx: Transaction, kind: VectorKind, ids: Sequence[str]) -> None:
     """Delete the vectors of what has other words now, where they exist: it is embedded anew."""
     if not ids:
         return
-    of = {**given(tx.scope, ids), "kind": kind}
-    outdated = sorted(row.id for row in tx.rows(_EXISTING, of))
+    outdated = sorted(row.id for row in tx.rows(_OWNERS[kind].existing, given(tx.scope, ids)))
     drop(tx, [(kind, id_) for id_ in outdated])
     for id_ in outdated:
         tx.record("re-embed", kind, id_)
@@ -117,8 +147,7 @@ def load(
     found: dict[VectorKind, Vectors] = {}
     for kind, some in ids.items():
         if some:
-            here = {**given(scope, some), "kind": kind}
-            rows = connection.execute(_SOME, here).all()
+            rows = connection.execute(_OWNERS[kind].some, given(scope, some)).all()
             if rows:
                 found[kind] = _stack(sorted((id_, data) for id_, data in rows))
     return found
@@ -133,7 +162,7 @@ def _stack(rows: Sequence[tuple[str, bytes]]) -> Vectors:
 
 
 def _is_empty(connection: Connection) -> bool:
-    return connection.execute(select(vector.c.id).limit(1)).first() is None
+    return connection.execute(select(vector.c.n).limit(1)).first() is None
 
 
 def _stored_model(connection: Connection) -> tuple[str, int] | None:

@@ -17,7 +17,7 @@ from graphmem import facts
 from graphmem.facts import Evidence
 from graphmem.store import queue, vectors
 from graphmem.store.actions import change_of
-from graphmem.store.bulk import Bulk, among, delete_row, ours, put_row
+from graphmem.store.bulk import Bulk, among, delete_row, given, ours, put_row
 from graphmem.store.lookup import Lookup
 from graphmem.store.naming import Uses
 from graphmem.store.records import OF_MESSAGE, OF_PASSAGE, fact_ids, facts_by_id, stated

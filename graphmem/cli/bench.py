@@ -32,7 +32,7 @@ def add_bench(commands: Any) -> None:
         commands,
         "bench",
         None,
-        "measure recall, explanations, extraction, writing and trust",
+        "measure recall, explanations, extraction, writing, vectors and trust",
         "graphmem bench recall --help",
     )
     kinds = bench.add_subparsers(required=True)
@@ -42,6 +42,7 @@ def add_bench(commands: Any) -> None:
     _add_put(kinds)
     _add_speed(kinds)
     _add_trust(kinds)
+    _add_vectors(kinds)
 
 
 def _recall(options: argparse.Namespace) -> int:
@@ -184,6 +185,13 @@ def _trust(options: argparse.Namespace) -> int:
     # What the rules do not read they cannot pass: their figures are told, and decide nothing.
     is_recorded = options.triples[0] == "recorded"
     return 1 if is_recorded and any(one["passed"] < one["of"] for one in gated) else 0
+
+
+def _vectors(options: argparse.Namespace) -> int:
+    from graphmem.experiments import bench_vectors
+
+    bench_vectors(options.data, cache=options.cache, json_path=options.json, console=open_console())
+    return 0
 
 
 def _add_recall(kinds: Any) -> None:
@@ -447,6 +455,19 @@ def _add_trust(kinds: Any) -> None:
         help="recorded, rules (both); exit code 1 if a wording fails with recorded ones",
     )
     _add_json(parser)
+
+
+def _add_vectors(kinds: Any) -> None:
+    parser = add_command(
+        kinds,
+        "vectors",
+        _vectors,
+        "measure how many of the nearest vectors are found, and how fast, beside other indexes",
+        "graphmem bench vectors --data musique100.json.gz hotpot100.json.gz --json vectors.json",
+    )
+    _add_data(parser)
+    _add_json(parser)
+    _add_cache(parser, "vectors")
 
 
 def _sizes(text: str) -> list[int]:

@@ -1,7 +1,7 @@
 """Experiments: measure what a memory recalls, how fast it writes, and whether one can trust it.
 
 ``bench_recall``, ``bench_replay``, ``bench_explain``, ``bench_extraction``, ``bench_put``,
-``bench_speed`` and ``bench_trust`` are what the command ``graphmem bench`` runs.
+``bench_speed``, ``bench_trust`` and ``bench_vectors`` are what the command ``graphmem bench`` runs.
 
 ``formats`` read files as a ``dataset``; ``lookups``, ``mixing`` and ``shrinking`` make others of
 it. ``systems`` take it in, some with ``triples`` from one source or another and with ``variants``
@@ -14,6 +14,7 @@ from graphmem.experiments.explained import bench_explain
 from graphmem.experiments.extraction import Readings, bench_extraction
 from graphmem.experiments.formats import load_dataset
 from graphmem.experiments.metrics import FIGURES, Outcome
+from graphmem.experiments.nearest import bench_vectors
 from graphmem.experiments.putting import bench_put
 from graphmem.experiments.replay import bench_replay
 from graphmem.experiments.report import Results, Table
@@ -49,6 +50,7 @@ __all__ = [
     "bench_replay",
     "bench_speed",
     "bench_trust",
+    "bench_vectors",
     "load_dataset",
     "load_sample",
     "recorded",

@@ -1,0 +1,344 @@
+"""The nearest vectors: how many of them our index finds, and what it costs, beside others.
+
+The vectors are those of data sets' passages, facts and names, the queries are their questions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import faiss
+import numpy as np
+from numpy.typing import NDArray
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+from graphmem import embedding
+from graphmem.errors import InvalidInput
+from graphmem.experiments.cache import CachedEmbedder
+from graphmem.experiments.dataset import DataSet
+from graphmem.experiments.metrics import percentiles
+from graphmem.experiments.preparing import prepare
+from graphmem.experiments.provenance import machine
+from graphmem.experiments.systems import Parts
+from graphmem.experiments.systems.graphmem import GraphMemorySystem
+from graphmem.files import must_take_file, must_take_folder, write_json
+from graphmem.index.search import VectorSearch
+from graphmem.index.vectors import VectorRows
+from graphmem.progress import Steps, progress_steps
+from graphmem.types import Embedder
+
+__all__ = ["bench_vectors", "recall_of"]
+
+Rows = NDArray[np.float32]
+Found = NDArray[np.int64]
+
+SIZES = (1_000, 10_000)
+"""Vectors that are drawn from all, before all of them."""
+CUTS = (5, 50)
+ADDED = 400
+"""Vectors that are added, and dropped, at once."""
+_QUESTIONS = 300
+_RESCORED = 500
+# What is as near as the last one that was wanted, but for rounding, is as good.
+_TIE = 1e-6
+
+
+class Nearest(Protocol):
+    """An index of vectors, by number."""
+
+    def search(self, query: Rows, count: int) -> Found:
+        """The nearest, best first."""
+        ...
+
+    def add(self, rows: Rows) -> None:
+        """Add more."""
+        ...
+
+    def drop(self, numbers: Found) -> None:
+        """Let some be found no longer."""
+        ...
+
+    @property
+    def nbytes(self) -> int:
+        """Memory."""
+        ...
+
+
+class _Own:
+    """As a memory has it: codes in memory, and vectors of 16-bit numbers, as a rule in a file."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = VectorRows(np.int16)
+        self._rows.append(rows)
+        self._search = VectorSearch.built(self._rows)
+
+    def search(self, query: Rows, count: int) -> Found:
+        return self._search.search(query, count, self._rows)[0]
+
+    def add(self, rows: Rows) -> None:
+        self._rows.append(rows)
+        self._search.add(rows)
+
+    def drop(self, numbers: Found) -> None:
+        self._rows.drop(numbers)
+
+    @property
+    def nbytes(self) -> int:
+        return self._search.nbytes + 4 * len(self._rows)  # and the scale of each
+
+
+class _Exact:
+    """Every product, by numpy."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def search(self, query: Rows, count: int) -> Found:
+        products = self._rows @ query
+        best = np.argpartition(-products, min(count, len(products) - 1))[:count]
+        return best[np.argsort(-products[best], kind="stable")]
+
+    def add(self, rows: Rows) -> None:
+        self._rows = np.concatenate((self._rows, rows))
+
+    def drop(self, numbers: Found) -> None:
+        self._rows[numbers] = 0
+
+    @property
+    def nbytes(self) -> int:
+        return self._rows.nbytes
+
+
+class _Faiss:
+    """One of FAISS's own; with ``rescored``, so many candidates are scored from the vectors."""
+
+    def __init__(self, rows: Rows, factory: str, rescored: int = 0) -> None:
+        self._index: Any = faiss.index_factory(rows.shape[1], factory, faiss.METRIC_INNER_PRODUCT)
+        if not self._index.is_trained:
+            self._index.train(rows)
+        self._index.add(rows)
+        self._rescored = rescored
+        self._rows = rows if rescored else None
+
+    def search(self, query: Rows, count: int) -> Found:
+        _, found = self._index.search(query[None], max(count, self._rescored))
+        best: Found = found[0][found[0] >= 0]
+        if self._rows is not None:
+            best = best[np.argsort(-(self._rows[best] @ query), kind="stable")]
+        return best[:count]
+
+    def add(self, rows: Rows) -> None:
+        self._index.add(rows)
+
+    def drop(self, numbers: Found) -> None:
+        self._index.remove_ids(numbers)
+
+    @property
+    def nbytes(self) -> int:
+        return len(faiss.serialize_index(self._index))
+
+
+_KINDS: Mapping[str, Callable[[Rows], Nearest]] = {
+    "graphmem": _Own,
+    "numpy": _Exact,
+    "Flat": lambda rows: _Faiss(rows, "Flat"),
+    "SQfp16": lambda rows: _Faiss(rows, "SQfp16"),
+    "SQ8": lambda rows: _Faiss(rows, "SQ8"),
+    # A bit a dimension, after training.
+    f"PQfs + {_RESCORED}": lambda rows: _Faiss(rows, f"PQ{rows.shape[1] // 4}x4fs", _RESCORED),
+}
+
+
+def recall_of(found: Found, products: NDArray[np.floating[Any]], count: int) -> float:
+    """Which share of the best ``count`` is found, 0 to 1; of equals any will do.
+
+    Args:
+        found: numbers, best first.
+        products: of every vector with the query.
+        count: at most as many as there are.
+    """
+    last = np.partition(products, len(products) - count)[len(products) - count]
+    return float((products[found[:count]] >= last - _TIE).sum()) / count
+
+
+@dataclass(frozen=True, slots=True)
+class _Sense:
+    """What a memory holds in vectors, each once, and questions."""
+
+    rows: Rows
+    queries: Rows
+
+
+def bench_vectors(
+    data: Sequence[str | Path | DataSet],
+    *,
+    embed_model: Any = None,
+    cache: str | Path | None = None,
+    json_path: str | Path | None = None,
+    console: Console | None = None,
+) -> dict[str, Any]:
+    """Look for the nearest of real vectors in our index and in others, one thread each.
+
+    Args:
+        data: files in any format that ``load_dataset`` knows, or data sets, with their triples.
+        embed_model: as for ``GraphMemory.open``.
+        cache: a folder that keeps vectors from one run to the next.
+        json_path: where to write the result.
+        console: where to show the table; standard output where omitted.
+
+    Returns:
+        ``results``, a mapping for each size and index: ``vectors`` (how many), ``index``
+        (``graphmem``; ``numpy``, every product; the others are FAISS's, ``PQfs`` with codes of a
+        bit a dimension that are trained and 500 candidates that are scored exactly), ``recall_5``
+        and ``recall_50`` (share of the true best, 0 to 1, means over the questions), ``ms`` of a
+        search (``p50``, ``p95``), ``build_s``, ``add_ms`` and ``drop_ms`` (400 at once),
+        ``recall_50_dropped`` (of what is left when those that are near the questions were
+        dropped), and ``bytes_per_vector`` in memory, vectors in files aside. Times are of the
+        processor. Beside them ``queries`` (how many), ``dims``, and ``machine``.
+
+    Raises:
+        NotFound, InvalidInput, MissingDependency: a wrong file, or something is missing for it;
+            nothing has run then.
+    """
+    must_take_file(json_path)
+    must_take_folder(cache)
+    embedder = embedding.resolve(embed_model)
+    if cache is not None:
+        embedder = CachedEmbedder(embedder, cache)
+    sets = [one.data for one in prepare(data)]
+    with progress_steps("indexes", len(sets) + (len(SIZES) + 1) * len(_KINDS)) as steps:
+        sense = _sense(sets, embedder, steps)
+        fit = len(sense.rows) - ADDED
+        if fit < 2 * max(CUTS):
+            raise InvalidInput(f"{len(sense.rows)} vectors are too few: name larger data sets")
+        sizes = [*(size for size in SIZES if size < fit), fit]
+        with _one_thread():
+            results = [one for size in sizes for one in _measured(sense, size, steps)]
+    found = {"queries": len(sense.queries), "dims": sense.rows.shape[1], "results": results}
+    content = {**found, "machine": machine()}
+    if json_path is not None:
+        write_json(json_path, content)
+    (console or Console()).print(_table(results))
+    return content
+
+
+def _sense(sets: Sequence[DataSet], embedder: Embedder, steps: Steps) -> _Sense:
+    texts: dict[str, None] = {}
+    for data in sets:
+        with closing(GraphMemorySystem(Parts(embedder))) as system:
+            system.ingest(data, steps.begin(f"reading {data.name}"))
+            for scope in data.scopes:
+                memory = system.memory
+                texts.update((one.full_text, None) for one in memory.passages(scope))
+                texts.update((one.text, None) for one in memory.facts(scope))
+                texts.update((one.name, None) for one in memory.entities(scope))
+        steps.finish(f"{data.name}: {len(texts)} texts so far")
+    questions = [one.text for data in sets for one in data.asked]
+    rows = np.unique(embedder.embed(list(texts)), axis=0)
+    queries = np.stack([embedder.embed_query(text) for text in questions[:_QUESTIONS]])
+    if isinstance(embedder, CachedEmbedder):
+        embedder.save()
+    # Sorted by now: in an order of chance, the same each time.
+    return _Sense(rows[np.random.default_rng(0).permutation(len(rows))], queries)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(threads)
+
+
+def _measured(sense: _Sense, size: int, steps: Steps) -> Iterator[dict[str, Any]]:
+    rows, more = sense.rows[:size], sense.rows[size : size + ADDED]
+    everything = np.concatenate((rows, more))
+    products = sense.queries.astype(np.float64) @ everything.T.astype(np.float64)
+    # Those that are nearest to some question: where they are gone, the next have to be found.
+    nearest = np.unique(np.argpartition(-products, 3, axis=1)[:, :3])
+    dropped = np.random.default_rng(1).permutation(nearest)[: min(ADDED, size // 10)]
+    left = np.ones(len(everything), dtype=np.bool_)
+    left[dropped] = False
+    for name, kind in _KINDS.items():
+        steps.begin(f"{name}, {size:,} vectors")
+        build_ms, index = _timed(lambda kind=kind: kind(rows.copy()))  # type: ignore[misc]
+        nbytes = index.nbytes
+        before = _asked(index, sense.queries, products[:, :size])
+        add_ms, _ = _timed(lambda index=index: index.add(more))  # type: ignore[misc]
+        drop_ms, _ = _timed(lambda index=index: index.drop(dropped))  # type: ignore[misc]
+        after = _recalls_left(index, sense.queries, products, left)
+        yield {
+            "vectors": size,
+            "index": name,
+            **before,
+            "build_s": round(build_ms / 1e3, 3),
+            "add_ms": round(add_ms, 3),
+            "drop_ms": round(drop_ms, 3),
+            "recall_50_dropped": after,
+            "bytes_per_vector": round(nbytes / size),
+        }
+        steps.finish(f"{name}, {size:,} vectors: {before['ms']['p50']:.3f} ms")
+
+
+def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Milliseconds of the thread's processor time, and what came of it."""
+    start = time.thread_time()
+    result = call()
+    return (time.thread_time() - start) * 1e3, result
+
+
+def _asked(index: Nearest, queries: Rows, products: NDArray[np.floating[Any]]) -> dict[str, Any]:
+    times: list[float] = []
+    recalls: dict[int, list[float]] = {cut: [] for cut in CUTS}
+    index.search(queries[0], max(CUTS))
+    for query, of_all in zip(queries, products, strict=True):
+        spent, found = _timed(lambda query=query: index.search(query, max(CUTS)))  # type: ignore[misc]
+        times.append(spent)
+        for cut, shares in recalls.items():
+            shares.append(recall_of(found, of_all, cut))
+    p50, p95 = percentiles(times)
+    means = {f"recall_{cut}": round(float(np.mean(each)), 5) for cut, each in recalls.items()}
+    return {**means, "ms": {"p50": p50, "p95": p95}}
+
+
+def _recalls_left(
+    index: Nearest, queries: Rows, products: NDArray[np.floating[Any]], left: NDArray[np.bool_]
+) -> float | None:
+    """Recall@50 of what is left; None where an index numbers its vectors anew."""
+    if isinstance(index, _Faiss):
+        return None
+    shares = []
+    for query, of_all in zip(queries, products, strict=True):
+        found = index.search(query, max(CUTS))
+        found = found[left[found]]
+        shares.append(recall_of(found, np.where(left, of_all, -2.0), max(CUTS)))
+    return round(float(np.mean(shares)), 5)
+
+
+def _table(results: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table(title="the nearest of real vectors", box=SIMPLE, pad_edge=False)
+    table.add_column("vectors", justify="right")
+    table.add_column("index")
+    columns = ("recall@5", "recall@50", "p50 ms", "p95 ms", "build s", "add ms", "bytes each")
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    for one in results:
+        table.add_row(
+            f"{one['vectors']:,}",
+            one["index"],
+            *(f"{one[f'recall_{cut}']:.4f}" for cut in CUTS),
+            *(f"{one['ms'][name]:.3f}" for name in ("p50", "p95")),
+            f"{one['build_s']:.2f}",
+            f"{one['add_ms']:.1f}",
+            f"{one['bytes_per_vector']:,}",
+        )
+    return table

@@ -369,8 +369,11 @@ def test_an_interrupt_is_exit_code_130_without_a_traceback(tmp_path):
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
     assert process.stdout.readline().startswith("graphmem demo")
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    for _ in range(10):  # Python passes over an interrupt that comes in the middle of a finalizer
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            _, errors = process.communicate(timeout=2)
+            break
     assert process.returncode == 130
     assert "Traceback" not in errors
 

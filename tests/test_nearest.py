@@ -87,6 +87,7 @@ def test_recall_counts_what_is_found():
     products = np.array([0.9, 0.1, 0.8, 0.7])
     assert recall_of(np.array([0, 2]), products, 2) == 1.0
     assert recall_of(np.array([2, 1]), products, 2) == 0.5
+    assert recall_of(np.array([0, 0]), products, 2) == 0.5
     assert recall_of(np.array([], dtype=np.int64), products, 2) == 0.0
 
 

@@ -30,8 +30,6 @@ class Threads(Composite):
         self._stamp = Column(np.float64)
         self._before = Column(np.int32)
         self._after = Column(np.int32)
-        # Who stands before and after each; at the end nobody's, for -1. None: to be made.
-        self._steps: tuple[Ints, ...] | None = None
 
     def add(self, threads: Ints, arrivals: Sequence[int], stamps: Sequence[float]) -> None:
         """The next passages: numbers of their threads, of their arrival, and when they were said.
@@ -43,7 +41,6 @@ class Threads(Composite):
         self._stamp.append(stamps)
         for column in (self._before, self._after):
             column.resize(len(self._thread), -1)
-        self._steps = None
 
     def enter(self, passages: Ints) -> None:
         """Let passages that were added be members of their threads."""
@@ -53,7 +50,6 @@ class Threads(Composite):
         """Take passages out of their threads."""
         self._members.add(self.of(passages), passages, np.full(len(passages), -1.0))
         self._before.values[passages] = self._after.values[passages] = -1
-        self._steps = None
 
     def move(self, passage: int, arrival: int, stamp: float) -> None:
         """A passage arrived, or was said, at another time."""
@@ -90,21 +86,18 @@ class Threads(Composite):
         moved: Bools = self._before.values[members] != before
         moved |= self._after.values[members] != after
         self._before.values[members], self._after.values[members] = before, after
-        self._steps = None
         return members[moved]
 
     def around(self, passages: Ints, offsets: Iterable[int]) -> dict[int, Ints]:
         """For each offset in the thread the passage that stands there, or -1."""
         wanted = sorted(set(offsets))
         found = {0: passages}
-        if self._steps is None:
-            self._steps = tuple(
-                np.append(one.values.astype(np.int64), -1) for one in (self._before, self._after)
-            )
-        for sign, step in zip((-1, 1), self._steps, strict=True):
+        for sign, step in ((-1, self._before.values), (1, self._after.values)):
             here = passages
             for offset in range(1, max((sign * one for one in wanted), default=0) + 1):
-                here = found[sign * offset] = step.take(here)
+                beside = step.take(here, mode="wrap").astype(np.int64)
+                beside[here < 0] = -1
+                here = found[sign * offset] = beside
         return {offset: found[offset] for offset in wanted}
 
     def near(self, passages: Ints, offsets: Iterable[int]) -> Ints:

@@ -41,8 +41,6 @@ def merge(evidence: Sequence[Evidence], ruling: Ruling | None = None) -> Fact:
     ids = {fact_id(row.subject, row.predicate, row.object, row.polarity) for row in evidence}
     if len(ids) != 1:
         raise ValueError(f"merge takes the evidence of one fact, not of {len(ids)}")
-    if len(evidence) == 1:  # as most facts have
-        return _alone(evidence[0], ids.pop(), ruling)
     shown = trusted(evidence) or evidence
     holding = [row for row in evidence if row.grounded and not row.mood] or evidence
     subject = _most_used(row.subject for row in shown)
@@ -61,28 +59,6 @@ def merge(evidence: Sequence[Evidence], ruling: Ruling | None = None) -> Fact:
         recorded_at=min((row.recorded_at for row in shown if row.recorded_at), default=None),
         status=_status(evidence, ruling),
         passages=tuple(sorted({row.passage_id for row in holding})),
-    )
-
-
-def _alone(row: Evidence, id_: str, ruling: Ruling | None) -> Fact:
-    """What one row adds up to."""
-    subject, predicate, object_ = (
-        " ".join(one.split()) for one in (row.subject, row.predicate, row.object)
-    )
-    valid_from = row.valid_from and earliest([row.valid_from])
-    return Fact(
-        id_,
-        entity_id(subject),
-        entity_id(object_),
-        subject,
-        predicate,
-        object_,
-        row.polarity,
-        valid_from,
-        row.valid_to and latest([row.valid_to], after=valid_from),
-        row.recorded_at,
-        status=_status([row], ruling),
-        passages=(row.passage_id,),
     )
 
 

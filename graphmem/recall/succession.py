@@ -100,8 +100,8 @@ def current_first(memory: Index, ranking: Ints, fits: Fits) -> Lifted:
     tells = np.zeros(len(stating), dtype=np.bool_)
     tells[place[by == stating[place]]] = True
     firsts = is_first(place) & ~tells[place]
-    place, by = place[firsts], by[firsts]
-    earlier, later = stating[place], by
+    place, later = place[firsts], by[firsts]
+    earlier = stating[place]
     order = _lifted(ranking, earlier, later)
     return Lifted(order, ranking, earlier, later, facts[place], winners[place])
 
@@ -193,10 +193,8 @@ def _best_facts(memory: Index, passages: Ints, fits: Fits) -> tuple[Ints, Ints]:
     places, facts, _ = memory.facts.stated.gather(passages)
     scores = fits.score(facts)
     fitting = scores > 0
-    places, facts, scores = places[fitting], facts[fitting], scores[fitting]
-    order = np.lexsort((memory.facts.ids.ranks(facts), -scores, places))
-    firsts = order[is_first(places.take(order))]
-    return passages[places[firsts]], facts[firsts]
+    places, facts = _fitting_best(memory, places[fitting], facts[fitting], scores[fitting])
+    return passages[places], facts
 
 
 def _best_replaced(memory: Index, passages: Ints, fits: Fits) -> tuple[Ints, Ints]:
@@ -208,10 +206,15 @@ def _best_replaced(memory: Index, passages: Ints, fits: Fits) -> tuple[Ints, Int
     fitting = (scores > 0) & (scores >= _NEARLY * best[places])
     places, facts, scores = places[fitting], facts[fitting], scores[fitting]
     replaced = memory.facts.winners(facts) >= 0
-    places, facts, scores = places[replaced], facts[replaced], scores[replaced]
+    places, facts = _fitting_best(memory, places[replaced], facts[replaced], scores[replaced])
+    return passages[places], facts
+
+
+def _fitting_best(memory: Index, places: Ints, facts: Ints, scores: Floats) -> tuple[Ints, Ints]:
+    """Each place once, with its fact of the highest score, ties by id."""
     order = np.lexsort((memory.facts.ids.ranks(facts), -scores, places))
     firsts = order[is_first(places.take(order))]
-    return passages[places[firsts]], facts[firsts]
+    return places[firsts], facts[firsts]
 
 
 def _said(memory: Index, passages: Ints) -> Floats:

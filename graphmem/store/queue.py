@@ -7,6 +7,7 @@ That makes the work exactly-once in effect, whoever dies or comes late.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
@@ -39,6 +40,7 @@ __all__ = [
     "add",
     "again",
     "backoff",
+    "by_kind",
     "claim",
     "drop",
     "fail",
@@ -143,6 +145,14 @@ class Claim:
         if self.work == "extract":
             return [("passage", one.id) for one in self.passages]
         return [(kind, id_) for kind, id_, _ in self.texts]
+
+
+def by_kind(keys: Iterable[Key]) -> defaultdict[str, list[str]]:
+    """The ids of each kind, in order."""
+    ids: defaultdict[str, list[str]] = defaultdict(list)
+    for kind, id_ in keys:
+        ids[kind].append(id_)
+    return ids
 
 
 # -- within a write of one scope -----------------------------------------------------------------
@@ -257,11 +267,9 @@ def claim(
             texts = _texts(connection, scope, keys[:max_texts])
             chosen = _within(texts, [len(text) for _, _, text in texts], max_chars)
             lease = replace(lease, texts=tuple(chosen))
-        ids: dict[str, list[str]] = {}
-        for kind, id_ in lease.keys:
-            ids.setdefault(kind, []).append(id_)
         leased = [
-            {**_lease(lease), **given(scope, some), "kind": kind} for kind, some in ids.items()
+            {**_lease(lease), **given(scope, some), "kind": kind}
+            for kind, some in by_kind(lease.keys).items()
         ]
         _LEASE.run(connection, leased)
     return lease if lease.keys else None
@@ -320,9 +328,7 @@ def _texts(
 ) -> tuple[tuple[VectorKind, str, str], ...]:
     """What is embedded of each item that exists, in the order of the keys."""
     texts: dict[Key, tuple[VectorKind, str, str]] = {}
-    ids: dict[str, list[str]] = {kind: [] for kind in KINDS}
-    for kind, id_ in keys:
-        ids[kind].append(id_)
+    ids = by_kind(keys)
     for id_, said in passages_by_id(connection, scope, ids["passage"]).items():
         texts["passage", id_] = ("passage", id_, said.full_text)
     for row in connection.execute(_SAYINGS, given(scope, ids["fact"])).all():

@@ -121,10 +121,7 @@ def drop(tx: Transaction, keys: Iterable[tuple[str, str]]) -> None:
 
 def _delete(tx: Transaction, keys: Iterable[tuple[str, str]]) -> dict[str, dict[str, str]]:
     """Delete vectors whose numbers are about to go; returns by kind whose they are."""
-    ids: dict[str, list[str]] = {}
-    for kind, id_ in keys:
-        ids.setdefault(kind, []).append(id_)
-    whose = {kind: given(tx.scope, some) for kind, some in ids.items()}
+    whose = {kind: given(tx.scope, some) for kind, some in queue.by_kind(keys).items()}
     for kind, of in whose.items():
         tx.write(_OWNERS[kind].delete, [of])
     return whose

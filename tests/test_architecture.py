@@ -61,8 +61,8 @@ WALKS = {
 
 # Which modules may import a library while running; a folder stands for all in it.
 ENGINES = {
-    # An experiment compares its other indexes with ours.
-    "faiss": ["graphmem.index.search", "graphmem.experiments.nearest"],
+    # An experiment compares ours with its other indexes.
+    "faiss": ["graphmem.index.search", "graphmem.experiments.vector_indexes"],
     "igraph": ["graphmem.recall.exact", "graphmem.explore.measures", "graphmem.explore.layout"],
     # The demo plays the host, and makes the host's own chat database.
     "sqlalchemy": ["graphmem.store", "graphmem.demo"],

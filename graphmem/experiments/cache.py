@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphmem import embedding
 from graphmem.errors import InvalidInput
 from graphmem.files import replacing
 from graphmem.identity import content_id
 from graphmem.types import Embedder
 
-__all__ = ["CachedEmbedder"]
+__all__ = ["CachedEmbedder", "embedder_of", "keep"]
 
 
 class CachedEmbedder:
@@ -71,6 +72,22 @@ class CachedEmbedder:
                 rows = np.stack(list(self._rows.values()))
                 np.savez(file, ids=np.array(list(self._rows)), rows=rows)
             self._saved = len(self._rows)
+
+
+def embedder_of(embed_model: Any, cache: str | Path | None) -> Embedder:
+    """An embedder as ``GraphMemory.open`` takes one, with a folder for its vectors if one is named.
+
+    Raises:
+        InvalidInput, MissingDependency: it is none, or the folder's file is damaged.
+    """
+    embedder = embedding.resolve(embed_model)
+    return embedder if cache is None else CachedEmbedder(embedder, cache)
+
+
+def keep(embedder: Embedder) -> None:
+    """Save what an embedder has for a folder, if it has one."""
+    if isinstance(embedder, CachedEmbedder):
+        embedder.save()
 
 
 def _file_name(model: str) -> str:

@@ -14,9 +14,8 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from graphmem import embedding
 from graphmem.errors import InvalidInput
-from graphmem.experiments.cache import CachedEmbedder
+from graphmem.experiments.cache import embedder_of, keep
 from graphmem.experiments.checking import Stored, faults
 from graphmem.experiments.dataset import DataSet, Question
 from graphmem.experiments.metrics import percentiles
@@ -74,15 +73,13 @@ def bench_explain(
     if top_k < 1:
         raise InvalidInput(f"top_k must be at least 1, not {top_k}")
     read = source(triples)
-    embedder = embedding.resolve(embed_model)
-    parts = Parts(embedder if cache is None else CachedEmbedder(embedder, cache), read)
+    parts = Parts(embedder_of(embed_model, cache), read)
     sets = [one.data for one in prepare(data, sample=sample)]
     try:
         with progress_steps("sets", len(sets)) as steps:
             results = [_explained(one, parts, top_k, steps) for one in sets]
     finally:
-        if isinstance(parts.embedder, CachedEmbedder):
-            parts.embedder.save()
+        keep(parts.embedder)
     content = {"top_k": top_k, "triples": triples, "results": results, "machine": machine()}
     if json_path is not None:
         write_json(json_path, content)

@@ -10,9 +10,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphmem import embedding
 from graphmem.errors import GraphMemError, InvalidInput
-from graphmem.experiments.cache import CachedEmbedder
+from graphmem.experiments.cache import embedder_of, keep
 from graphmem.experiments.dataset import DataSet, Question
 from graphmem.experiments.metrics import CUTS, Outcome, judge, percentiles, recall_at
 from graphmem.experiments.preparing import Prepared
@@ -23,7 +22,7 @@ from graphmem.experiments.systems import BUDGET, Answer, Parts, Retunable, Syste
 from graphmem.experiments.triples import Source, recorded, source
 from graphmem.experiments.variants import DEFAULTS, Variant
 from graphmem.progress import Steps, progress_steps
-from graphmem.types import Embedder, Extractor, Usage
+from graphmem.types import Extractor, Usage
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -49,8 +48,7 @@ class Measurer:
         model: Extractor | None = None,
         llm: LLM | None = None,
     ) -> None:
-        embedder = embedding.resolve(embed_model)
-        self._embedder = embedder if cache is None else CachedEmbedder(embedder, cache)
+        self._embedder = embedder_of(embed_model, cache)
         self._cache = cache
         self._model = model
         self._llm = llm
@@ -133,7 +131,7 @@ class Measurer:
                                 steps.finish()
                             yield row
         finally:
-            _save(self._embedder)
+            keep(self._embedder)
 
     def _fresh(
         self, group: Sequence[Setup], data: DataSet, steps: Steps
@@ -175,7 +173,7 @@ class Measurer:
         with _blaming(setup.system, f"reading {setup.data}"):
             system.ingest(data, progress)
         took = time.perf_counter() - started
-        _save(self._embedder)
+        keep(self._embedder)
         return Cost(round(took, 3), {}, system.usage - before, Usage())
 
     def _asked(self, system: System, setup: Setup, data: DataSet, took: Cost, steps: Steps) -> Row:
@@ -198,7 +196,7 @@ class Measurer:
             if answer.route:
                 routes[answer.route] = routes.get(answer.route, 0) + 1
             progress(number, len(questions))
-        _save(self._embedder)
+        keep(self._embedder)
         cost = replace(
             took,
             milliseconds={stage: percentiles(spent) for stage, spent in times.items()},
@@ -304,8 +302,3 @@ class _Records:
                     f"{system} answered {question.id!r} with {key!r} twice: rank each record once"
                 )
             seen.add(key)
-
-
-def _save(embedder: Embedder) -> None:
-    if isinstance(embedder, CachedEmbedder):
-        embedder.save()

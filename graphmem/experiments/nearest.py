@@ -7,37 +7,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import faiss
 import numpy as np
 from numpy.typing import NDArray
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from graphmem import embedding
 from graphmem.errors import InvalidInput
-from graphmem.experiments.cache import CachedEmbedder
+from graphmem.experiments.cache import embedder_of, keep
 from graphmem.experiments.dataset import DataSet
 from graphmem.experiments.metrics import percentiles
 from graphmem.experiments.preparing import prepare
 from graphmem.experiments.provenance import machine
 from graphmem.experiments.systems import Parts
 from graphmem.experiments.systems.graphmem import GraphMemorySystem
+from graphmem.experiments.vector_indexes import KINDS, Found, Nearest, Rows, one_thread
 from graphmem.files import must_take_file, must_take_folder, write_json
-from graphmem.index.search import VectorSearch
-from graphmem.index.vectors import VectorRows
 from graphmem.progress import Steps, progress_steps
 from graphmem.types import Embedder
 
 __all__ = ["bench_vectors", "recall_of"]
-
-Rows = NDArray[np.float32]
-Found = NDArray[np.int64]
 
 SIZES = (1_000, 10_000)
 """Vectors that are drawn from all, before all of them."""
@@ -45,115 +39,8 @@ CUTS = (5, 50)
 ADDED = 400
 """Vectors that are added, and dropped, at once."""
 _QUESTIONS = 300
-_RESCORED = 500
 # What is as near as the last one that was wanted, but for rounding, is as good.
 _TIE = 1e-6
-
-
-class Nearest(Protocol):
-    """An index of vectors, by number."""
-
-    def search(self, query: Rows, count: int) -> Found:
-        """The nearest, best first."""
-        ...
-
-    def add(self, rows: Rows) -> None:
-        """Add more."""
-        ...
-
-    def drop(self, numbers: Found) -> None:
-        """Let some be found no longer."""
-        ...
-
-    @property
-    def nbytes(self) -> int:
-        """Memory."""
-        ...
-
-
-class _Own:
-    """As a memory has it: codes in memory, and vectors of 16-bit numbers, as a rule in a file."""
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = VectorRows(np.int16)
-        self._rows.append(rows)
-        self._search = VectorSearch.built(self._rows)
-
-    def search(self, query: Rows, count: int) -> Found:
-        return self._search.search(query, count, self._rows)[0]
-
-    def add(self, rows: Rows) -> None:
-        self._rows.append(rows)
-        self._search.add(rows)
-
-    def drop(self, numbers: Found) -> None:
-        self._rows.drop(numbers)
-
-    @property
-    def nbytes(self) -> int:
-        return self._search.nbytes + 4 * len(self._rows)  # and the scale of each
-
-
-class _Exact:
-    """Every product, by numpy."""
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
-    def search(self, query: Rows, count: int) -> Found:
-        products = self._rows @ query
-        best = np.argpartition(-products, min(count, len(products) - 1))[:count]
-        return best[np.argsort(-products[best], kind="stable")]
-
-    def add(self, rows: Rows) -> None:
-        self._rows = np.concatenate((self._rows, rows))
-
-    def drop(self, numbers: Found) -> None:
-        self._rows[numbers] = 0
-
-    @property
-    def nbytes(self) -> int:
-        return self._rows.nbytes
-
-
-class _Faiss:
-    """One of FAISS's own; with ``rescored``, so many candidates are scored from the vectors."""
-
-    def __init__(self, rows: Rows, factory: str, rescored: int = 0) -> None:
-        self._index: Any = faiss.index_factory(rows.shape[1], factory, faiss.METRIC_INNER_PRODUCT)
-        if not self._index.is_trained:
-            self._index.train(rows)
-        self._index.add(rows)
-        self._rescored = rescored
-        self._rows = rows if rescored else None
-
-    def search(self, query: Rows, count: int) -> Found:
-        _, found = self._index.search(query[None], max(count, self._rescored))
-        best: Found = found[0][found[0] >= 0]
-        if self._rows is not None:
-            best = best[np.argsort(-(self._rows[best] @ query), kind="stable")]
-        return best[:count]
-
-    def add(self, rows: Rows) -> None:
-        self._index.add(rows)
-
-    def drop(self, numbers: Found) -> None:
-        self._index.remove_ids(numbers)
-
-    @property
-    def nbytes(self) -> int:
-        return len(faiss.serialize_index(self._index))
-
-
-_KINDS: Mapping[str, Callable[[Rows], Nearest]] = {
-    "graphmem": _Own,
-    "numpy": _Exact,
-    "Flat": lambda rows: _Faiss(rows, "Flat"),
-    "SQfp16": lambda rows: _Faiss(rows, "SQfp16"),
-    "SQ8": lambda rows: _Faiss(rows, "SQ8"),
-    # A bit a dimension, after training.
-    f"PQfs + {_RESCORED}": lambda rows: _Faiss(rows, f"PQ{rows.shape[1] // 4}x4fs", _RESCORED),
-}
 
 
 def recall_of(found: Found, products: NDArray[np.floating[Any]], count: int) -> float:
@@ -210,17 +97,18 @@ def bench_vectors(
     """
     must_take_file(json_path)
     must_take_folder(cache)
-    embedder = embedding.resolve(embed_model)
-    if cache is not None:
-        embedder = CachedEmbedder(embedder, cache)
+    embedder = embedder_of(embed_model, cache)
     sets = [one.data for one in prepare(data)]
-    with progress_steps("indexes", len(sets) + (len(SIZES) + 1) * len(_KINDS)) as steps:
-        sense = _sense(sets, embedder, steps)
+    with progress_steps("indexes", len(sets) + (len(SIZES) + 1) * len(KINDS)) as steps:
+        try:
+            sense = _sense(sets, embedder, steps)
+        finally:
+            keep(embedder)
         fit = len(sense.rows) - ADDED
         if fit < 2 * max(CUTS):
             raise InvalidInput(f"{len(sense.rows)} vectors are too few: name larger data sets")
         sizes = [*(size for size in SIZES if size < fit), fit]
-        with _one_thread():
+        with one_thread():
             results = [one for size in sizes for one in _measured(sense, size, steps)]
     found = {"queries": len(sense.queries), "dims": sense.rows.shape[1], "results": results}
     content = {**found, "machine": machine()}
@@ -244,20 +132,8 @@ def _sense(sets: Sequence[DataSet], embedder: Embedder, steps: Steps) -> _Sense:
     questions = [one.text for data in sets for one in data.asked]
     rows = np.unique(embedder.embed(list(texts)), axis=0)
     queries = np.stack([embedder.embed_query(text) for text in questions[:_QUESTIONS]])
-    if isinstance(embedder, CachedEmbedder):
-        embedder.save()
     # Sorted by now: in an order of chance, the same each time.
     return _Sense(rows[np.random.default_rng(0).permutation(len(rows))], queries)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    threads = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(threads)
 
 
 def _measured(sense: _Sense, size: int, steps: Steps) -> Iterator[dict[str, Any]]:
@@ -269,7 +145,7 @@ def _measured(sense: _Sense, size: int, steps: Steps) -> Iterator[dict[str, Any]
     dropped = np.random.default_rng(1).permutation(nearest)[: min(ADDED, size // 10)]
     left = np.ones(len(everything), dtype=np.bool_)
     left[dropped] = False
-    for name, kind in _KINDS.items():
+    for name, kind in KINDS.items():
         steps.begin(f"{name}, {size:,} vectors")
         build_ms, index = _timed(lambda kind=kind: kind(rows.copy()))  # type: ignore[misc]
         nbytes = index.nbytes
@@ -315,7 +191,7 @@ def _recalls_left(
     index: Nearest, queries: Rows, products: NDArray[np.floating[Any]], left: NDArray[np.bool_]
 ) -> float | None:
     """Recall@50 of what is left; None where an index numbers its vectors anew."""
-    if isinstance(index, _Faiss):
+    if not index.keeps_numbers:
         return None
     shares = []
     for query, of_all in zip(queries, products, strict=True):

@@ -89,6 +89,7 @@ def check(memory, found):
             assert other in index.entities.synonyms.row(one)
     assert all(0 <= path.share <= 1 for path in found.paths)
     assert sum(path.share for path in found.paths if path.part == "walk") <= 1 + 1e-9
+    assert {path.part for path in found.paths} <= {"newer", "itself", "walk", "bridge"}
     assert json.loads(json.dumps(found.as_dict())) == found.as_dict()
 
 

@@ -21,7 +21,8 @@ from block_parts import (
     said,
     texts,
 )
-from graphmem import courtesy
+from builders import until
+from graphmem import courtesy, worker
 from graphmem.courtesy import served_first
 from graphmem.testing import ScriptedExtractor
 
@@ -217,9 +218,12 @@ def test_a_process_that_ends_right_after_a_put_has_stored_it(tmp_path: Path, act
 
 def test_what_a_put_gives_to_do_waits_until_it_is_over(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(courtesy, "_MOST_SECONDS", 30.0)
+    monkeypatch.setattr(worker, "IDLE_SECONDS", 0.0)
     is_read = threading.Event()
     extractor = ScriptedExtractor(lambda _: is_read.set() or ())
     block = open_block(tmp_path / "m.db", extractor=extractor)
+    # Whoever looks for work just then has not waited, and takes what comes.
+    assert until(lambda: not block.memory._worker._slots)
     with served_first():
         block.remember("Maja moved to Oslo.")
         assert not is_read.wait(0.05), "somebody still waits"
